@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.campaigns.plan import CampaignPlan
-from gpusched_dsl.campaigns.results import factor_units, results_table, units_of
+from gpusched_dsl.campaigns.results import factor_units, is_finished, results_table, units_of
 from gpusched_dsl.campaigns.summary import cell_columns, heading_with_unit, shown_measures
-from gpusched_dsl.campaigns.tasks import DONE, RunRecord
+from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text
@@ -25,11 +25,11 @@ MOST_FIGURES = 24
 
 
 def campaign_figures(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> tuple[list[Figure], int]:
-    """Return the figures of the runs that are done, at most `MOST_FIGURES`, and how many there would be."""
+    """Return the figures of the runs that are finished, at most `MOST_FIGURES`, and how many there would be."""
     table = results_table(plan, records)
     measures = shown_measures(plan, records, table)
     units = {**units_of(records), **factor_units(plan)}
-    done = table.filter(pl.col("state") == DONE)
+    done = table.filter(is_finished())
     columns = [name for name in cell_columns(plan, table) if done[name].n_unique() > 1]
     over = line_factor(done, columns)
     others = [name for name in columns if name != over and not _follows(done, name, over)]

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
-from gpusched_dsl.campaigns.tasks import RunRecord
+from gpusched_dsl.campaigns.tasks import DONE, UNFINISHED, RunRecord
 from gpusched_dsl.data.sources.writing import cannot_write, replace_file
 from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, plain_value
 from gpusched_dsl.language.blocks.campaigns.factors import SEED
@@ -53,6 +53,11 @@ def results_table(plan: CampaignPlan, records: Mapping[str, RunRecord], *, all_m
     schema = {name: pl.String for name in columns if name in texts}
     numbers = {name: pl.Float64 for name in columns if name in _measured_names(plan, records)}
     return pl.DataFrame(columns, schema_overrides={**schema, **numbers})
+
+
+def is_finished() -> pl.Expr:
+    """Return the rows whose measures can be compared: of runs that are done and did not end before their jobs."""
+    return (pl.col("state") == DONE) & ~pl.col("status").cast(pl.String).is_in(UNFINISHED).fill_null(False)
 
 
 def _measured_names(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> set[str]:

@@ -19,7 +19,7 @@ from gpusched_dsl.campaigns.lockfile import verify
 from gpusched_dsl.campaigns.plan import CampaignPlan, make_plan
 from gpusched_dsl.campaigns.results import results_table, write_results
 from gpusched_dsl.campaigns.store import HEADER, Store
-from gpusched_dsl.campaigns.summary import failure_lines, status_lines, summary_grid
+from gpusched_dsl.campaigns.summary import failure_lines, shortfall_lines, status_lines, summary_grid
 from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
@@ -112,7 +112,7 @@ def _report_run(done: CampaignRun, folder: Path, output: Output) -> int:
     parts += [f"{states.count(None)} missing"] if None in states else []
     executed = f"{count_text(done.executed, 'run')} executed in {seconds_text(done.seconds)}"
     output.say(f"{done.plan.name}: {', '.join(parts)} of {count_text(len(states), 'run')}; {executed}")
-    for line in failure_lines(done.plan, done.records):
+    for line in failure_lines(done.plan, done.records) + shortfall_lines(done.plan, done.records):
         output.say(line)
     output.note(f"results in {folder}")
     if done.interrupted:
@@ -198,7 +198,7 @@ def _show(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output:
     left_out = show_grid(summary_grid(plan, records), output)
     if left_out:
         output.note(f"the terminal is too narrow for {', '.join(left_out)}: `campaign export` writes all columns")
-    lines = failure_lines(plan, records)
+    lines = failure_lines(plan, records) + shortfall_lines(plan, records)
     for line in ["", *lines] if lines else []:
         output.say(line)
     _write_page(CampaignResults(plan, records, folder), options, output)

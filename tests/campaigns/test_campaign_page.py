@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from campaign_records import GRID, HOSTILE, gain_of, made
@@ -12,6 +13,7 @@ from page_reader import figures_of, seen
 
 from gpusched_dsl.campaigns.campaign_figures import MOST_FIGURES, campaign_figures
 from gpusched_dsl.campaigns.campaign_page import campaign_page
+from gpusched_dsl.campaigns.summary import shortfall_lines, summary_grid
 from gpusched_dsl.reporting.bootstrap import mean_interval
 from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.drawing.files import write_figures
@@ -118,3 +120,30 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
         assert word in svg
     bars, records = made(tmp_path / "more", GRID.replace("{ 5[GB], 7[GB], 9[GB] }", "{ 5[GB], 7[GB] }"), gain_of)
     assert len(write_figures({"": campaign_figures(bars, records)[0]}, tmp_path / "bars")) == 4
+
+
+def test_runs_that_ended_early_are_not_compared(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, gain_of)
+    for planned in plan.runs:
+        run, record = planned.run, records[planned.key]
+        if run.scenario == "Small" and run.label == "scip":
+            short = {"metrics": {"gain": -1e6, "used": 0.0}, "status": "stuck"} if run.seed == 1 else {}
+            records[planned.key] = msgspec.structs.replace(record, **short)
+        elif run.scenario == "Other":
+            records[planned.key] = msgspec.structs.replace(record, metrics={}, objective=None, status="infeasible")
+    grid = summary_grid(plan, records)
+    counts = {tuple(row[:3]): row[3] for row in zip(*(column.texts for column in grid.columns), strict=True)}
+    assert (counts["5", "Small", "scip"], counts["5", "Other", "scip"]) == ("5 of 6", "6")
+    text = seen(campaign_page(plan, records))
+    assert "-1000000" not in text.split("All runs")[0]
+    part = text.split("Differences from highs at equal seeds")[1].split("scip")[1]
+    assert [cell for cell in part.split("\n") if cell.strip()][:2] == ["0.4", "fewer than 6 seeds"]
+    lines = shortfall_lines(plan, records)
+    assert lines[0] == (
+        "  3 runs with status `stuck`: jobs wait and no event follows, so the means are without them "
+        "(Small with scip, space 5[GB], seed 1)"
+    )
+    assert lines[1].startswith("  36 runs with status `infeasible` (Other with highs,")
+    assert all(line.split(" (")[0].strip() in text for line in lines)
+    figures, _ = campaign_figures(plan, records)
+    assert all(line.mean.min() > -20 for figure in figures for line in figure.lines)  # type: ignore[attr-defined]
