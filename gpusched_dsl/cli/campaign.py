@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -16,7 +17,7 @@ from gpusched_dsl.campaigns.campaign import (
     run_campaign,
 )
 from gpusched_dsl.campaigns.lockfile import verify
-from gpusched_dsl.campaigns.plan import CampaignPlan, make_plan
+from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun, columns_of, make_plan
 from gpusched_dsl.campaigns.results import results_table, write_results
 from gpusched_dsl.campaigns.store import HEADER, Store
 from gpusched_dsl.campaigns.summary import failure_lines, shortfall_lines, status_lines, summary_grid
@@ -128,9 +129,18 @@ def _dry_run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, outp
     left = progress_of(plan, records, missing, options.workers or cores()).seconds_left
     output.say(f"{plan.name}: {count_text(len(plan.runs), 'run')}, {len(missing)} to execute")
     if missing:
-        estimate = "no run is stored yet, so there is no estimate: execute some, as with `--only seed=1`"
+        estimate = f"no run is stored yet, so there is no estimate{_some_runs(missing)}"
         output.say(f"  {estimate if left is None else f'about {seconds_text(left)}'}")
     return exits.OK
+
+
+def _some_runs(runs: Sequence[PlannedRun]) -> str:
+    """`: execute some, as with --only seed=1`, by a column with several values; nothing if there is none."""
+    columns = [columns_of(run.run) for run in runs]
+    for name in ("seed", *columns[0]):
+        if len({each.get(name) for each in columns}) > 1:
+            return f": execute some, as with `--only {shlex.quote(f'{name}={columns[0][name]}')}`"
+    return ""
 
 
 class CampaignMonitor(ProgressMonitor):

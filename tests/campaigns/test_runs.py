@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
@@ -22,7 +23,9 @@ from gpusched_dsl.campaigns.results import RESULTS, factor_units, results_table,
 from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.engines.choose import choose_engine
 from gpusched_dsl.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure
+from gpusched_dsl.language.blocks.campaigns.constants import Quantity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.units import UNITS
 
 
 @pytest.fixture(scope="module")
@@ -271,3 +274,22 @@ def test_a_run_that_kills_its_worker_is_a_failure() -> None:
 def test_unknown_engines() -> None:
     with refused("GSM5309"):
         choose_engine("spark")
+
+
+@pytest.mark.parametrize("wanted", ["90", "90.0", "90[min]", "1.5[h]", "1.5 [h]", "5400[s]"])
+def test_only_accepts_equal_quantities(tmp_path: Path, wanted: str) -> None:
+    text = MODEL + (
+        "model Time { param length in h; var x in h >= 0; minimize y in h: x; constraint c: x >= length; }\n"
+        "scenario S for Time { length = 1[h]; }\n"
+        'campaign T { vary len in { 30[min], 1.5[h], 2[h] }; vary word in { "a b", c }; length = len; solve S; }\n'
+    )
+    path = tmp_path / "time.gsm"
+    path.write_text(text)
+    plan = plan_of(path)
+    part = plan.only({"len": [wanted], "word": ["a b"]})
+    assert [run.run.factors["len"] for run in part.runs] == [Quantity(Fraction(3, 2), UNITS["h"])]
+    assert [run.key for run in part.only({"len": [wanted]}).runs] == [run.key for run in part.runs]
+    for other in ("91", "2", "90[GB]", "90[", "1/0", "1e-99999999", "nan", ""):
+        with pytest.raises(DiagnosticError) as failure:
+            plan.only({"len": [other]})
+        assert failure.value.diagnostics[0].help == "`len` is `30[min]`, `1.5[h]`, `2[h]`"
