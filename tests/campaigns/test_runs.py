@@ -188,6 +188,8 @@ def test_stores_of_others_are_refused_and_not_touched(folder: Path, tmp_path: Pa
     header.write_text("{")
     with refused("GSM5301"):
         run_in(folder / "store", plan)
+    header.unlink()
+    assert run_in(folder / "store", plan).executed == 0  # as the help says
     with refused("GSM5301"):
         run_in(folder, plan)  # a folder with other files
     with refused("GSM5301"):
