@@ -83,6 +83,7 @@ def test_a_campaign_from_beginning_to_end(gsdsl: Run, file: Path) -> None:
         (["run", "--only", "method"], 2, "does not select runs"),
         (["run", "--only", "size=3"], 1, "`size` does not vary"),
         (["run", "--engine", "spark"], 1, "unknown engine `spark`"),
+        (["run", "--engine", "dask://"], 1, "unknown engine `dask://`"),
         (["run", "--out", "x.csv"], 2, "`--out` is only for `campaign export`"),
         (["show", "--retry"], 2, "`--retry` is only for `campaign run`"),
         (["verify", "--only", "seed=0"], 2, "the complete campaign"),
