@@ -20,12 +20,13 @@ from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scen
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.generic.catalogue import GENERIC
-from gpusched_dsl.policies.library import find_policy
+from gpusched_dsl.policies.library import find_policy, is_policy
 from gpusched_dsl.version import __version__
 
 CHUNK = 1 << 20
 MISSING = "missing"
-POLICY_OPTIONS = ("fallback", "warm_start")  # options of a method that may name a policy
+START = "warm_start"
+POLICY_OPTIONS = ("fallback", START)  # options of a method that may name a policy
 
 
 class InputHashes:
@@ -66,7 +67,17 @@ class InputHashes:
 
     def data(self, run: GridRun) -> dict[str, str]:
         """Return the hash of each data file that a run reads, by its path as written."""
-        return self._scenario(run)[1]
+        start = self.start(run)
+        own = {} if start is None else {str(run.options[START]): self._file(start)}
+        return own | self._scenario(run)[1]
+
+    def start(self, run: GridRun) -> Path | None:
+        """Return the file of results that a run starts from, relative to its text; None for a policy or no start."""
+        name = run.options.get(START)
+        if not isinstance(name, str) or is_policy(self.workspace, name):
+            return None
+        source = run.span.source.path
+        return (self.workspace.base or Path.cwd() if source is None else source.parent) / name
 
     def versions(self, run: GridRun) -> dict[str, str]:
         """Return the versions of gsdsl and of the solvers that a run uses."""

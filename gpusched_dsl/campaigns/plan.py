@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpusched_dsl.backends.registry import solver_names
 from gpusched_dsl.campaigns.code_fingerprint import PIN, code_fingerprint
-from gpusched_dsl.campaigns.inputs import InputHashes
+from gpusched_dsl.campaigns.inputs import START, InputHashes
 from gpusched_dsl.campaigns.selection import is_value
 from gpusched_dsl.campaigns.tasks import FORMAT, OptionValue, Task, TextSource
 from gpusched_dsl.compiling.build import Permissions
@@ -183,6 +183,9 @@ def _plan_run(run: GridRun, hashes: InputHashes, source: TextSource) -> PlannedR
         "format": FORMAT, "verb": run.verb, "method": run.method, "options": options, "settings": dict(run.settings),
         "seed": run.seed, "repeated": dict(run.repeated), "pins": pins,
     }  # fmt: skip
+    start = hashes.start(run)
+    if start is not None:  # a worker has another current folder
+        options = options | {START: str(start.resolve())}
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:KEY_LENGTH]
     task = Task(

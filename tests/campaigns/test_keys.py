@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from campaign_files import CAMPAIGN, FILES, MODEL, SCENARIOS, plan_of, titles, write_files
+from campaign_files import CAMPAIGN, FILES, MODEL, SCENARIOS, plan_of, run_in, titles, write_files
+
+import gpusched_dsl as gs
 
 GREEDY = """
 policy Own for Shop { order j in Jobs by due[j]; place best_fit; }
@@ -128,3 +130,19 @@ campaign C { run ThreeJobs online EveryEvent with Longer, Mine, Next, FIFO; }
         path.write_text(text.replace(f"policy {name}", f'policy {name} "changed"', 1))
         after = titles(plan_of(path))
         assert [before[title] == after[title] for title in before] == same
+
+
+def test_the_file_of_a_warm_start_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'import "scenarios.gsm"; campaign C { solve Small with highs (warm_start = "start.json"), highs as Cold; }'
+    path = write_files(tmp_path / "files", {"campaign.gsm": text})
+    start = path.with_name("start.json")
+    missing = [run.key for run in plan_of(path).runs]
+    gs.load(path).solve("Small", method="highs").to_json(start)
+    plan = plan_of(path)
+    assert [a == b.key for a, b in zip(missing, plan.runs, strict=True)] == [False, True]
+    monkeypatch.chdir(tmp_path)  # the path is relative to the file, not to the current folder
+    assert [record.state for record in run_in(tmp_path / "store", plan).records.values()] == ["done", "done"]
+    moved = path.parent.rename(tmp_path / "moved") / path.name
+    assert [run.key for run in plan_of(moved).runs] == [run.key for run in plan.runs]
+    gs.load(moved).solve("Small", method="scip", gap=0.5).to_json(moved.with_name("start.json"))
+    assert [a.key == b.key for a, b in zip(plan_of(moved).runs, plan.runs, strict=True)] == [False, True]
