@@ -57,7 +57,10 @@ def summary_grid(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> Grid:
 
 def shown_measures(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> list[str]:
     """Return the measures for people: those of the campaign, or the objective and the first others."""
-    names = [name for name in measure_names(plan, records) if table.schema.get(name) == pl.Float64]
+    factors = {name for factor in plan.campaign.factors for name in factor.names}  # a factor hides a measure
+    names = [
+        name for name in measure_names(plan, records) if name not in factors and table.schema.get(name) == pl.Float64
+    ]
     return names if plan.campaign.measures else ["objective", *names[:USUAL]]
 
 

@@ -138,8 +138,9 @@ def _some_runs(runs: Sequence[PlannedRun]) -> str:
     """`: execute some, as with --only seed=1`, by a column with several values; nothing if there is none."""
     columns = [columns_of(run.run) for run in runs]
     for name in ("seed", *columns[0]):
-        if len({each.get(name) for each in columns}) > 1:
-            return f": execute some, as with `--only {shlex.quote(f'{name}={columns[0][name]}')}`"
+        values = dict.fromkeys(filter(None, (each[name] for each in columns)))
+        if len(values) > 1:
+            return f": execute some, as with `--only {shlex.quote(f'{name}={next(iter(values))}')}`"
     return ""
 
 

@@ -13,7 +13,8 @@ from page_reader import figures_of, seen
 
 from gpusched_dsl.campaigns.campaign_figures import MOST_FIGURES, campaign_figures
 from gpusched_dsl.campaigns.campaign_page import campaign_page
-from gpusched_dsl.campaigns.summary import shortfall_lines, summary_grid
+from gpusched_dsl.campaigns.results import results_table
+from gpusched_dsl.campaigns.summary import shortfall_lines, shown_measures, summary_grid
 from gpusched_dsl.reporting.bootstrap import mean_interval
 from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.drawing.files import write_figures
@@ -147,3 +148,11 @@ def test_runs_that_ended_early_are_not_compared(tmp_path: Path) -> None:
     assert all(line.split(" (")[0].strip() in text for line in lines)
     figures, _ = campaign_figures(plan, records)
     assert all(line.mean.min() > -20 for figure in figures for line in figure.lines)  # type: ignore[attr-defined]
+
+
+def test_a_factor_with_the_name_of_a_measure_is_not_shown_as_one(tmp_path: Path) -> None:
+    text = GRID.replace("vary space", "vary used in { 0.5, 1.5 };  vary space").replace("  measure gain, used;\n", "")
+    plan, records = made(tmp_path, text, gain_of)
+    table = results_table(plan, records)
+    assert table["used"].unique().sort().to_list() == [0.5, 1.5]
+    assert shown_measures(plan, records, table) == ["objective", "gain"]
