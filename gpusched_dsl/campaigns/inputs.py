@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from gpusched_dsl.backends.registry import backend, solver_names
 from gpusched_dsl.compiling.build import Permissions
@@ -24,6 +26,7 @@ from gpusched_dsl.policies.library import find_policy, is_policy
 from gpusched_dsl.version import __version__
 
 CHUNK = 1 << 20
+SQLITE = b"SQLite format 3"  # the first bytes of a database
 MISSING = "missing"
 START = "warm_start"
 POLICY_OPTIONS = ("fallback", START)  # options of a method that may name a policy
@@ -183,15 +186,24 @@ def text_digest(workspace: Workspace) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or `missing` if it cannot be read."""
+    """Return the SHA-256 of a file, or `missing` if it cannot be read; of a SQLite database with its log beside it."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                digest.update(chunk)
+            is_database = file.read(len(SQLITE)) == SQLITE
+            file.seek(0)
+            _add_to(digest, file)
+        if is_database:  # as the reader of databases does: what was committed may still be in the log
+            with suppress(FileNotFoundError), open(f"{path}-wal", "rb") as log:
+                _add_to(digest, log)
     except OSError:
         return MISSING
     return digest.hexdigest()
+
+
+def _add_to(digest: hashlib._Hash, file: BinaryIO) -> None:
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
 
 
 def _tokens_of(source: Source) -> list[tuple[int, str]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -146,3 +148,23 @@ def test_the_file_of_a_warm_start_is_an_input(tmp_path: Path, monkeypatch: pytes
     assert [run.key for run in plan_of(moved).runs] == [run.key for run in plan.runs]
     gs.load(moved).solve("Small", method="scip", gap=0.5).to_json(moved.with_name("start.json"))
     assert [a.key == b.key for a, b in zip(plan_of(moved).runs, plan.runs, strict=True)] == [False, True]
+
+
+def test_the_log_of_a_database_is_an_input(tmp_path: Path) -> None:
+    path = write_files(
+        tmp_path,
+        {
+            "scenarios.gsm": SCENARIOS.replace('"items.csv"', '"items.db"'),
+            "campaign.gsm": 'import "scenarios.gsm"; campaign C { solve Small; }',
+        },
+    )
+    with closing(sqlite3.connect(tmp_path / "items.db", isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE items (item TEXT, worth REAL, size REAL)")
+        database.execute("INSERT INTO items VALUES ('a', 3, 2)")
+        assert (tmp_path / "items.db-wal").stat().st_size > 0
+        before = plan_of(path)
+        done = run_in(tmp_path / "store", before)
+        assert [(record.state, record.objective) for record in done.records.values()] == [("done", 8.0)]
+        database.execute("UPDATE items SET worth = 4")
+        assert plan_of(path).runs[0].key != before.runs[0].key
