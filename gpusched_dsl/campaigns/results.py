@@ -11,7 +11,7 @@ import polars as pl
 
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
 from gpusched_dsl.campaigns.tasks import DONE, UNFINISHED, RunRecord
-from gpusched_dsl.data.sources.writing import cannot_write, replace_file
+from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
 from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, plain_value
 from gpusched_dsl.language.blocks.campaigns.factors import SEED
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -97,6 +97,7 @@ def write_results(table: pl.DataFrame, path: Path) -> None:
     if path.suffix not in FORMATS:
         message = f"`{path}` does not end in {', '.join(FORMATS)}"
         raise DiagnosticError([Diagnostic("GSM6008", message, help="choose one of these formats")])
+    check_writable(path)
     try:
         with replace_file(path) as beside:
             if path.suffix == ".parquet":

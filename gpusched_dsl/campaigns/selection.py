@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, value_text
+from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, Word, value_text
 from gpusched_dsl.language.units import Unit, convertible, parse_unit_text
 
 _NUMBER = re.compile(r"([^\s\[\]]+)\s*(?:\[([^\[\]]+)\])?")
@@ -17,7 +17,7 @@ def is_value(value: Value | str, wanted: str, first: Value | None = None) -> boo
     A number without a unit is in that of the factor's first value, as results show it.
     """
     text = value if isinstance(value, str) else value_text(value)
-    if wanted in (text, text.strip('"')):
+    if wanted in (text, text.strip('"')) or (isinstance(value, Word) and wanted == value.content):
         return True
     if not isinstance(value, Quantity):
         return False

@@ -19,6 +19,7 @@ from gpusched_dsl.reporting.bootstrap import mean_interval
 from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.drawing.files import write_figures
 from gpusched_dsl.reporting.figures.lines_figure import LinesFigure
+from gpusched_dsl.reporting.pages.page import cell
 
 
 def test_lines_over_a_numeric_factor(tmp_path: Path) -> None:
@@ -156,3 +157,14 @@ def test_a_factor_with_the_name_of_a_measure_is_not_shown_as_one(tmp_path: Path)
     table = results_table(plan, records)
     assert table["used"].unique().sort().to_list() == [0.5, 1.5]
     assert shown_measures(plan, records, table) == ["objective", "gain"]
+
+
+def test_small_numbers_keep_their_digits(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, lambda run: 1.23456789e-7)
+    assert "1.23457e-07" in seen(campaign_page(plan, records)).split("All runs")[1]
+    assert [cell(value) for value in (0.1 + 0.2, -2.5e-8, 1e-16, 999.5)] == [
+        "0.3",
+        "-2.5e-08",
+        "0",
+        "999.5",
+    ]

@@ -283,12 +283,13 @@ def test_only_accepts_equal_quantities(tmp_path: Path, wanted: str) -> None:
     text = MODEL + (
         "model Time { param length in h; var x in h >= 0; minimize y in h: x; constraint c: x >= length; }\n"
         "scenario S for Time { length = 1[h]; }\n"
-        'campaign T { vary len in { 30[min], 1.5[h], 2[h] }; vary word in { "a b", c }; length = len; solve S; }\n'
+        'campaign T { vary len in { 30[min], 1.5[h], 2[h] }; vary word in { "a \\"b\\"", c }; '
+        "length = len;  solve S; }\n"
     )
     path = tmp_path / "time.gsm"
     path.write_text(text)
     plan = plan_of(path)
-    part = plan.only({"len": [wanted], "word": ["a b"]})
+    part = plan.only({"len": [wanted], "word": ['a "b"']})
     assert [run.run.factors["len"] for run in part.runs] == [Quantity(Fraction(3, 2), UNITS["h"])]
     assert [run.key for run in part.only({"len": [wanted]}).runs] == [run.key for run in part.runs]
     for other in ("91", "2", "90[GB]", "90[", "1/0", "1e-99999999", "nan", ""):
