@@ -36,7 +36,7 @@ def campaign_figures(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> tu
     found: list[Figure] = []
     count = 0
     for measure in measures:
-        rows = done.filter(pl.col(measure).is_finite())
+        rows = _per_seed(done.filter(pl.col(measure).is_finite()), measure, cell_columns(plan, table))
         cells = _cells(rows, others, units)
         if not cells:
             continue
@@ -53,6 +53,13 @@ def campaign_figures(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> tu
             else:
                 found.append(_lines(parts[0][1], measure, over, heading, units))
     return found, count
+
+
+def _per_seed(rows: pl.DataFrame, measure: str, cells: Sequence[str]) -> pl.DataFrame:
+    """Return the means over repeats of a seed, which are no further draws; with one seed the repeats themselves."""
+    if rows["seed"].n_unique() < 2:
+        return rows
+    return rows.group_by(*cells, "method", "seed", maintain_order=True).agg(pl.col(measure).mean())
 
 
 def line_factor(done: pl.DataFrame, columns: Sequence[str]) -> str | None:

@@ -168,3 +168,17 @@ def test_small_numbers_keep_their_digits(tmp_path: Path) -> None:
         "0",
         "999.5",
     ]
+
+
+def test_repeats_of_a_seed_are_no_further_draws(tmp_path: Path) -> None:
+    repeated = GRID.replace("vary seed in 1..6;", "vary seed in 1..3; vary replication in 1..3;")
+    plan, records = made(tmp_path / "lines", repeated, gain_of)
+    lines = campaign_figures(plan, records)[0][0]
+    assert isinstance(lines, LinesFigure)
+    assert (lines.note, lines.lines[0].mean[0]) == ("means over 3 runs; intervals need 6", pytest.approx(-9.8))
+    assert not np.isfinite(lines.lines[0].low).any()
+    plan, records = made(tmp_path / "bars", repeated.replace("5[GB], 7[GB], 9[GB]", "5[GB], 7[GB]"), gain_of)
+    assert campaign_figures(plan, records)[0][0].note == "means over 3 seeds (dots); intervals need 6 seeds"
+    once = GRID.replace("vary seed", "vary replication").replace("5[GB], 7[GB], 9[GB]", "5[GB], 7[GB]")
+    plan, records = made(tmp_path / "once", once, gain_of)
+    assert campaign_figures(plan, records)[0][0].note.startswith("means over 6 runs (dots); lines are 95 %")
