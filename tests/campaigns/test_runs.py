@@ -145,6 +145,9 @@ def test_texts_without_a_file(tmp_path: Path) -> None:
     assert model.campaign("Sizes").results(tmp_path / "store").table.height == 12
     written = done.export(tmp_path / "results.csv")
     assert pl.read_csv(written)["gain"].to_list() == done.table["gain"].to_list()
+    for only in ({"method": "highs", "space": 5}, {"method": ("highs",), "space": range(5, 7), "seed": 0}):
+        part = model.campaign().run(tmp_path / "store", engine="inline", only=only)
+        assert (part.executed, part.table["space"].to_list()) == (0, [5, 5])
     model.set("room", 3)
     with pytest.raises(ValueError, match="`room`"):
         model.campaign()
