@@ -51,7 +51,8 @@ def results_table(plan: CampaignPlan, records: Mapping[str, RunRecord], *, all_m
     columns["key"] = [run.key for run in plan.runs]
     texts = ("scenario", "online", "method", "state", "status", "code", "diagnostic", "key")
     schema = {name: pl.String for name in columns if name in texts}
-    numbers = {name: pl.Float64 for name in columns if name in _measured_names(plan, records)}
+    measured = _measured_names(plan, records).difference(texts)
+    numbers = {name: pl.Float64 for name in columns if name in measured}
     return pl.DataFrame(columns, schema_overrides={**schema, **numbers})
 
 

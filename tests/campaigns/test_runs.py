@@ -21,6 +21,7 @@ from gpusched_dsl.campaigns.campaign import CampaignProgress, record_of
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, verify
 from gpusched_dsl.campaigns.results import RESULTS, factor_units, results_table, units_of
 from gpusched_dsl.campaigns.store import Store
+from gpusched_dsl.campaigns.summary import shown_measures
 from gpusched_dsl.engines.choose import choose_engine
 from gpusched_dsl.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure
 from gpusched_dsl.language.blocks.campaigns.constants import Quantity
@@ -90,6 +91,19 @@ def test_a_changed_input_runs_again_only_what_it_touches(folder: Path) -> None:
     assert run_in(folder / "store", plan_of(folder / "campaign.gsm")).executed == 0  # earlier results are still there
     write_files(folder, {"campaign.gsm": CAMPAIGN.replace("9[GB] }", "9[GB], 11[GB] }")})
     assert run_in(folder / "store", plan_of(folder / "campaign.gsm")).executed == 4
+
+
+def test_columns_of_texts_may_be_measures(folder: Path) -> None:
+    text = CAMPAIGN.replace("measure gain", "measure status, seconds, bound, gain")
+    plan = plan_of(write_files(folder, {"campaign.gsm": text}))
+    done = run_in(folder / "store", plan)
+    table = results_table(plan, done.records)
+    assert set(table["status"]) == {"optimal"}
+    assert shown_measures(plan, done.records, table) == ["seconds", "bound", "gain", "sold", "used"]
+    assert "ended" not in table.columns
+    write_files(folder, {"campaign.gsm": CAMPAIGN.replace("measure gain", "measure ended, gain")})
+    with refused("GSM1665"):
+        plan_of(folder / "campaign.gsm")
 
 
 def test_some_runs_only(folder: Path) -> None:

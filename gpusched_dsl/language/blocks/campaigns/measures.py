@@ -11,6 +11,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
+RESERVED = ("campaign", "ended", "run")  # no columns, although factors may not have these names
 MOST_LISTED = 12  # in a help line
 
 
@@ -34,7 +35,7 @@ def check_measures(
     own: set[str] = set()
     for (verb, _), model in models.items():
         own |= _names_of_solve(model) if verb == "solve" else set(metrics or ())
-    known = {*COLUMNS, "build_seconds", "solve_seconds", *own}
+    known = {*COLUMNS, "build_seconds", "solve_seconds", *own}.difference(RESERVED)
     open_names = metrics is None and any(grid.verb == "run" for grid in grids)
     for statement in _statements(campaign):
         for name in statement.names:
