@@ -23,7 +23,7 @@ from gpusched_dsl.reporting.grid import Grid, GridColumn
 
 USUAL = 4  # measures in the table if the campaign does not choose them
 DIGITS = 5
-_RUNS, _DONE = "runs", "done"
+_RUNS, _DONE = "# runs", "# done"  # no names of factors or measures
 
 
 def summary_grid(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> Grid:

@@ -182,3 +182,12 @@ def test_repeats_of_a_seed_are_no_further_draws(tmp_path: Path) -> None:
     once = GRID.replace("vary seed", "vary replication").replace("5[GB], 7[GB], 9[GB]", "5[GB], 7[GB]")
     plan, records = made(tmp_path / "once", once, gain_of)
     assert campaign_figures(plan, records)[0][0].note.startswith("means over 6 runs (dots); lines are 95 %")
+
+
+@pytest.mark.parametrize("name", ["runs", "done", "value", "metric", "role", "mean", "len"])
+def test_any_name_of_a_factor(tmp_path: Path, name: str) -> None:
+    plan, records = made(tmp_path, GRID.replace("space", name), lambda run: float(run.seed))
+    assert summary_grid(plan, records).columns[0].header == f"{name} [GB]"
+    page = campaign_page(plan, records)
+    assert len(figures_of(page, "lines")) == 4
+    assert "Differences from highs at equal seeds" in seen(page)
