@@ -30,6 +30,12 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, help="only the first N seeds of each track")
     parser.add_argument("--missing", action="store_true", help="only runs, or bounds, that are not stored")
     options = parser.parse_args()
+    _check_names(parser, "track", options.track, [track.name for track in read_tracks()])
+    _check_names(parser, "entry", [options.name] if options.name else options.entry, [e.name for e in read_entries()])
+    if options.task == "check" and options.name is None:
+        parser.error("name the entry to check")
+    if options.seeds is not None and options.seeds < 1:
+        parser.error(f"--seeds must be at least 1, not {options.seeds}")
     tracks = [
         replace(track, seeds=track.seeds[: options.seeds])
         for track in read_tracks()
@@ -46,6 +52,13 @@ def main() -> int:
     else:
         return write_pages()
     return 0
+
+
+def _check_names(parser: argparse.ArgumentParser, kind: str, wanted: Sequence[str] | None, known: list[str]) -> None:
+    """End with a message about the first name that is unknown: without it, nothing would be examined or run."""
+    for name in wanted or ():
+        if name not in known:
+            parser.error(f"unknown {kind} `{name}`; known are {', '.join(known)}")
 
 
 def freeze(tracks: Sequence[Track], *, missing: bool) -> None:

@@ -13,6 +13,7 @@ from benchmarks.reproduction.papers import ROOT
 from gpusched_dsl.campaigns.claims.claims import Claim, Paper
 from gpusched_dsl.campaigns.claims.texts import confirmation_text, ours_text, published_text, reason_text, verdict_text
 from gpusched_dsl.campaigns.claims.verdict import Finding, factors_of, find, restrict_rows
+from gpusched_dsl.campaigns.tasks import UNFINISHED
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text
 
@@ -166,6 +167,9 @@ def _runs(claim: Claim, runs: pl.DataFrame) -> str:
     seeds = runs["seed"].drop_nulls().n_unique()
     if seeds:
         parts.append(count_text(seeds, "seed"))
+    unfinished = runs["status"].is_in(UNFINISHED).sum() if "status" in runs.columns else 0
+    if unfinished:
+        parts.append(f"{unfinished} of them ended with waiting jobs")
     return "; ".join([*parts, f"{runs['seconds'].sum():.0f} s of computing"]) + "."
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.campaigns.plan import CampaignPlan
-from gpusched_dsl.campaigns.results import factor_units, results_table, units_of
+from gpusched_dsl.campaigns.results import factor_units, is_finished, results_table, units_of
 from gpusched_dsl.campaigns.summary import cell_columns, heading_with_unit, shown_measures
-from gpusched_dsl.campaigns.tasks import DONE, RunRecord
+from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text
@@ -25,18 +25,18 @@ MOST_FIGURES = 24
 
 
 def campaign_figures(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> tuple[list[Figure], int]:
-    """Return the figures of the runs that are done, at most `MOST_FIGURES`, and how many there would be."""
+    """Return the figures of the runs that are finished, at most `MOST_FIGURES`, and how many there would be."""
     table = results_table(plan, records)
     measures = shown_measures(plan, records, table)
     units = {**units_of(records), **factor_units(plan)}
-    done = table.filter(pl.col("state") == DONE)
+    done = table.filter(is_finished())
     columns = [name for name in cell_columns(plan, table) if done[name].n_unique() > 1]
     over = line_factor(done, columns)
     others = [name for name in columns if name != over and not _follows(done, name, over)]
     found: list[Figure] = []
     count = 0
     for measure in measures:
-        rows = done.filter(pl.col(measure).is_finite())
+        rows = _per_seed(done.filter(pl.col(measure).is_finite()), measure, cell_columns(plan, table))
         cells = _cells(rows, others, units)
         if not cells:
             continue
@@ -53,6 +53,13 @@ def campaign_figures(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> tu
             else:
                 found.append(_lines(parts[0][1], measure, over, heading, units))
     return found, count
+
+
+def _per_seed(rows: pl.DataFrame, measure: str, cells: Sequence[str]) -> pl.DataFrame:
+    """Return the means over repeats of a seed, which are no further draws; with one seed the repeats themselves."""
+    if rows["seed"].n_unique() < 2:
+        return rows
+    return rows.group_by(*cells, "method", "seed", maintain_order=True).agg(pl.col(measure).mean())
 
 
 def line_factor(done: pl.DataFrame, columns: Sequence[str]) -> str | None:

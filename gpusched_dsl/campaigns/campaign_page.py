@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 
 import polars as pl
 
 from gpusched_dsl.campaigns.campaign_figures import campaign_figures
 from gpusched_dsl.campaigns.plan import CampaignPlan
-from gpusched_dsl.campaigns.results import MISSING, factor_units, results_table, units_of
-from gpusched_dsl.campaigns.summary import cell_columns, heading_with_unit, shown_measures, summary_grid
+from gpusched_dsl.campaigns.results import MISSING, factor_units, is_finished, results_table, units_of
+from gpusched_dsl.campaigns.summary import cell_columns, heading_with_unit, shortfalls, shown_measures, summary_grid
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text, seconds_text
@@ -37,12 +38,13 @@ def _section(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> PageSectio
     summary = _summary(plan, records, table)
     if len(figures) < count:
         summary.append(("figures", f"the first {len(figures)} of {count}; `--only` selects others"))
+    notes = [*_failure_notes(table), *starmap(PageNote, shortfalls(plan, records).items())]
     tables = [
         grid_table("Means", summary_grid(plan, records), is_open=True),
         *_differences(plan, records, table),
         _all_runs(plan, records, table),
     ]
-    return PageSection("Results", summary, list(_failure_notes(table)), figures, tables)
+    return PageSection("Results", summary, notes, figures, tables)
 
 
 def _summary(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> list[tuple[str, str]]:
@@ -73,7 +75,7 @@ def _differences(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl
         return
     units = {**units_of(records), **factor_units(plan)}
     columns = cell_columns(plan, table)
-    done = table.filter(pl.col("state") == DONE)
+    done = table.filter(is_finished())
     rows: list[list[str]] = []
     cells = done.partition_by(columns, maintain_order=True) if columns and len(done) else [done]
     for measure in shown_measures(plan, records, table):

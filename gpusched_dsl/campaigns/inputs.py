@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from gpusched_dsl.backends.registry import backend, solver_names
 from gpusched_dsl.compiling.build import Permissions
@@ -20,12 +22,14 @@ from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scen
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.generic.catalogue import GENERIC
-from gpusched_dsl.policies.library import find_policy
+from gpusched_dsl.policies.library import find_policy, is_policy
 from gpusched_dsl.version import __version__
 
 CHUNK = 1 << 20
+SQLITE = b"SQLite format 3"  # the first bytes of a database
 MISSING = "missing"
-POLICY_OPTIONS = ("fallback", "warm_start")  # options of a method that may name a policy
+START = "warm_start"
+POLICY_OPTIONS = ("fallback", START)  # options of a method that may name a policy
 
 
 class InputHashes:
@@ -66,11 +70,24 @@ class InputHashes:
 
     def data(self, run: GridRun) -> dict[str, str]:
         """Return the hash of each data file that a run reads, by its path as written."""
-        return self._scenario(run)[1]
+        start = self.start(run)
+        own = {} if start is None else {str(run.options[START]): self._file(start)}
+        return own | self._scenario(run)[1]
+
+    def start(self, run: GridRun) -> Path | None:
+        """Return the file of results that a run starts from, relative to its text; None for a policy or no start."""
+        name = run.options.get(START)
+        if not isinstance(name, str) or is_policy(self.workspace, name):
+            return None
+        source = run.span.source.path
+        return (self.workspace.base or Path.cwd() if source is None else source.parent) / name
 
     def versions(self, run: GridRun) -> dict[str, str]:
         """Return the versions of gsdsl and of the solvers that a run uses."""
         names = [run.method, str(run.options.get("judge", "highs")), str(run.options.get("fallback", ""))]
+        held = find_policy(self.workspace, run.method, self._scenario(run)[0])
+        if held is not None:
+            names += _members(list(_inheritance_chain(held[0].policies, run.method)))
         found = {"gsdsl": __version__}
         for name in names:
             if name in solver_names():
@@ -94,10 +111,15 @@ class InputHashes:
         return list(_inheritance_chain(kinds[kind], name))
 
     def _policy(self, name: str, model: str) -> dict[str, str]:
+        """Return the hashes of a policy, of all that it extends, and of the policies that a portfolio names."""
         if ("policy", name) not in self._blocks:
             held = find_policy(self.workspace, name, model)
             if held is not None:
-                found = {f"policy {_name(b)}": self._digest(b) for b in _inheritance_chain(held[0].policies, name)}
+                blocks = list(_inheritance_chain(held[0].policies, name))
+                found = {f"policy {_name(b)}": self._digest(b) for b in blocks}
+                self._blocks["policy", name] = found  # first, for a policy that names itself
+                for member in _members(blocks):
+                    found |= self._policy(member, model)
             elif name in GENERIC:
                 found = {f"policy {name}": hashlib.sha256(repr(GENERIC[name]).encode()).hexdigest()}
             else:
@@ -164,15 +186,24 @@ def text_digest(workspace: Workspace) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or `missing` if it cannot be read."""
+    """Return the SHA-256 of a file, or `missing` if it cannot be read; of a SQLite database with its log beside it."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                digest.update(chunk)
+            is_database = file.read(len(SQLITE)) == SQLITE
+            file.seek(0)
+            _add_to(digest, file)
+        if is_database:  # as the reader of databases does: what was committed may still be in the log
+            with suppress(FileNotFoundError), open(f"{path}-wal", "rb") as log:
+                _add_to(digest, log)
     except OSError:
         return MISSING
     return digest.hexdigest()
+
+
+def _add_to(digest: hashlib._Hash, file: BinaryIO) -> None:
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
 
 
 def _tokens_of(source: Source) -> list[tuple[int, str]]:
@@ -188,6 +219,18 @@ def _inheritance_chain(blocks: Mapping[str, tree.TopLevelBlock], name: str) -> I
         yield blocks[name]
         extends = getattr(blocks[name], "extends", None)
         name = "" if extends is None else extends.text
+
+
+def _members(blocks: Sequence[tree.TopLevelBlock]) -> list[str]:
+    """Return the methods that a portfolio with these blocks, the newest first, names; none for other policies."""
+    lines: dict[str, tree.PolicyRule] = {}
+    for block in blocks:
+        if isinstance(block, tree.Policy):
+            own = {line.verb: line for line in block.statements if isinstance(line, tree.PolicyRule)}
+            lines = own | lines
+    plans, continuing = lines.get("portfolio"), lines.get("continue")
+    names = [] if plans is None else [call.name.text for call in plans.methods]
+    return names + ([] if continuing is None else [name.text for name in continuing.by])
 
 
 def _name(block: tree.TopLevelBlock) -> str:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from gpusched_dsl.backends.registry import solver_names
 from gpusched_dsl.campaigns.code_fingerprint import PIN, code_fingerprint
-from gpusched_dsl.campaigns.inputs import InputHashes
+from gpusched_dsl.campaigns.inputs import START, InputHashes
+from gpusched_dsl.campaigns.selection import is_value
 from gpusched_dsl.campaigns.tasks import FORMAT, OptionValue, Task, TextSource
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, check_campaign
-from gpusched_dsl.language.blocks.campaigns.constants import value_text
+from gpusched_dsl.language.blocks.campaigns.constants import Value, value_text
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -26,6 +27,7 @@ from gpusched_dsl.reporting.runs.metrics import METRICS
 from gpusched_dsl.solving.methods import obstacle_of
 
 KEY_LENGTH = 32  # characters of the hash
+MOST_LISTED = 12  # values in a help line
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +82,24 @@ class CampaignPlan:
             if name not in known:
                 help = did_you_mean(name, known) or f"the columns are {', '.join(sorted(known))}"
                 raise DiagnosticError([Diagnostic("GSM5312", f"`{name}` does not vary in `{self.name}`", help=help)])
-        runs = tuple(planned for planned in self.runs if _matches(planned.run, selected))
+        firsts = self.complete.runs[0].run.factors
+        runs = tuple(planned for planned in self.runs if _matches(planned.run, selected, firsts))
         if not runs:
-            shown = ", ".join(f"{name}={value}" for name, values in selected.items() for value in values)
-            message = f"no run of `{self.name}` has {shown}"
-            raise DiagnosticError([Diagnostic("GSM5312", message, help="compare with `gsdsl campaign show`")])
+            raise DiagnosticError([self._no_run(selected, firsts)])
         return CampaignPlan(self.campaign, runs, self.warnings, self.complete)
+
+    def _no_run(self, selected: Mapping[str, Sequence[str]], firsts: Mapping[str, Value]) -> Diagnostic:
+        """Return GSM5312, with the values of the first name that has none of the wanted ones."""
+        shown = ", ".join(f"{name}={value}" for name, values in selected.items() for value in values)
+        help = "no run has all of them together: leave out one"
+        for name, values in selected.items():
+            if not any(_matches(planned.run, {name: values}, firsts) for planned in self.runs):
+                known = list(dict.fromkeys(columns_of(planned.run).get(name, "") for planned in self.runs))
+                listed = ", ".join(f"`{value}`" for value in known[:MOST_LISTED])
+                more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
+                help = did_you_mean(values[0], known) or f"`{name}` is {listed}{more}"
+                break
+        return Diagnostic("GSM5312", f"no run of `{self.name}` has {shown}", help=help)
 
 
 def columns_of(run: GridRun) -> dict[str, str]:
@@ -94,10 +108,11 @@ def columns_of(run: GridRun) -> dict[str, str]:
     return own | {name: value_text(value) for name, value in run.factors.items()}
 
 
-def _matches(run: GridRun, selected: Mapping[str, Sequence[str]]) -> bool:
-    columns = columns_of(run)
+def _matches(run: GridRun, selected: Mapping[str, Sequence[str]], firsts: Mapping[str, Value]) -> bool:
+    columns: dict[str, Value | str] = {**columns_of(run), **run.factors}
     return all(
-        columns.get(name) in values or columns.get(name, "").strip('"') in values for name, values in selected.items()
+        name in columns and any(is_value(columns[name], wanted, firsts.get(name)) for wanted in values)
+        for name, values in selected.items()
     )
 
 
@@ -168,6 +183,9 @@ def _plan_run(run: GridRun, hashes: InputHashes, source: TextSource) -> PlannedR
         "format": FORMAT, "verb": run.verb, "method": run.method, "options": options, "settings": dict(run.settings),
         "seed": run.seed, "repeated": dict(run.repeated), "pins": pins,
     }  # fmt: skip
+    start = hashes.start(run)
+    if start is not None:  # a worker has another current folder
+        options = options | {START: str(start.resolve())}
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:KEY_LENGTH]
     task = Task(

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
-from gpusched_dsl.campaigns.tasks import RunRecord
-from gpusched_dsl.data.sources.writing import cannot_write, replace_file
+from gpusched_dsl.campaigns.tasks import DONE, UNFINISHED, RunRecord
+from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
 from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, plain_value
 from gpusched_dsl.language.blocks.campaigns.factors import SEED
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -51,8 +51,14 @@ def results_table(plan: CampaignPlan, records: Mapping[str, RunRecord], *, all_m
     columns["key"] = [run.key for run in plan.runs]
     texts = ("scenario", "online", "method", "state", "status", "code", "diagnostic", "key")
     schema = {name: pl.String for name in columns if name in texts}
-    numbers = {name: pl.Float64 for name in columns if name in _measured_names(plan, records)}
+    measured = _measured_names(plan, records).difference(texts)
+    numbers = {name: pl.Float64 for name in columns if name in measured}
     return pl.DataFrame(columns, schema_overrides={**schema, **numbers})
+
+
+def is_finished() -> pl.Expr:
+    """Return the rows whose measures can be compared: of runs that are done and did not end before their jobs."""
+    return (pl.col("state") == DONE) & ~pl.col("status").cast(pl.String).is_in(UNFINISHED).fill_null(False)
 
 
 def _measured_names(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> set[str]:
@@ -92,6 +98,7 @@ def write_results(table: pl.DataFrame, path: Path) -> None:
     if path.suffix not in FORMATS:
         message = f"`{path}` does not end in {', '.join(FORMATS)}"
         raise DiagnosticError([Diagnostic("GSM6008", message, help="choose one of these formats")])
+    check_writable(path)
     try:
         with replace_file(path) as beside:
             if path.suffix == ".parquet":

@@ -79,7 +79,7 @@ class Store:
             raise DiagnosticError([_unusable(self.folder, failure)]) from failure
         except (ValueError, KeyError, TypeError) as failure:
             message = f"`{path}` is damaged"
-            help = "choose another folder with `--store`; the results in `runs` are not touched"
+            help = f"delete `{HEADER}`: the next `gsdsl campaign run` writes it again and keeps the results in `{RUNS}`"
             raise DiagnosticError([Diagnostic("GSM5301", message, help=help)]) from failure
         if version != FORMAT:
             message = f"the store `{self.folder}` has format {version}, this version reads format {FORMAT}"
@@ -95,6 +95,8 @@ class Store:
     def _refuse_other_folder(self) -> None:
         """Raise DiagnosticError (GSM5301) for a folder with other files, which must not become a store."""
         own = {RUNS, LOCK, HEADER}
+        if (self.folder / RUNS).is_dir():  # a store that lost its header
+            own |= {"gsdsl.lock", "results.parquet"}
         try:
             others = sorted(path.name for path in self.folder.iterdir() if path.name not in own)
         except FileNotFoundError:

@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from gpusched_dsl.campaigns.plan import CampaignPlan
-from gpusched_dsl.campaigns.results import MISSING, factor_units, measure_names, results_table, units_of
+from gpusched_dsl.campaigns.results import (
+    MISSING,
+    factor_units,
+    is_finished,
+    measure_names,
+    results_table,
+    units_of,
+)
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
 from gpusched_dsl.language.blocks.campaigns.factors import REPLICATION, SEED
 from gpusched_dsl.language.text.counting import count_text
@@ -16,16 +23,21 @@ from gpusched_dsl.reporting.grid import Grid, GridColumn
 
 USUAL = 4  # measures in the table if the campaign does not choose them
 DIGITS = 5
-_RUNS, _DONE = "runs", "done"
+_RUNS, _DONE = "# runs", "# done"  # no names of factors or measures
 
 
 def summary_grid(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> Grid:
-    """Return a row for each combination of factors, scenario and method, with the means of the measures."""
+    """Return a row for each combination of factors, scenario and method, with the means of the measures.
+
+    Runs that ended before their jobs are not in the means; `shortfall_lines` names them.
+    """
     table = results_table(plan, records)
     names = list(dict.fromkeys([*shown_measures(plan, records, table), "seconds"]))
     keys = [*cell_columns(plan, table), "method"]
     rows = table.group_by(keys, maintain_order=True).agg(
-        pl.len().alias(_RUNS), (pl.col("state") == DONE).sum().alias(_DONE), *(pl.col(name).mean() for name in names)
+        pl.len().alias(_RUNS),
+        is_finished().sum().alias(_DONE),
+        *(pl.col(name).filter(is_finished()).mean() for name in names),
     )
     units = {**units_of(records), **factor_units(plan)}
     columns = [
@@ -45,7 +57,10 @@ def summary_grid(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> Grid:
 
 def shown_measures(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> list[str]:
     """Return the measures for people: those of the campaign, or the objective and the first others."""
-    names = [name for name in measure_names(plan, records) if table.schema.get(name) == pl.Float64]
+    factors = {name for factor in plan.campaign.factors for name in factor.names}  # a factor hides a measure
+    names = [
+        name for name in measure_names(plan, records) if name not in factors and table.schema.get(name) == pl.Float64
+    ]
     return names if plan.campaign.measures else ["objective", *names[:USUAL]]
 
 
@@ -84,7 +99,7 @@ def status_lines(plan: CampaignPlan, records: Mapping[str, RunRecord], left: flo
     lines = [f"{line}; {seconds_text(spent)} of computing"]
     if counts[MISSING] and left is not None:
         lines[0] += f", about {seconds_text(left)} left"
-    return lines + failure_lines(plan, records)
+    return lines + failure_lines(plan, records) + shortfall_lines(plan, records)
 
 
 def failure_lines(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> list[str]:
@@ -100,3 +115,29 @@ def failure_lines(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> list[
         f"  {count_text(len(titles), 'run')} failed: {code} {message} ({titles[0]})"
         for (code, message), titles in sorted(found.items(), key=lambda item: -len(item[1]))
     ]
+
+
+def shortfall_lines(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> list[str]:
+    """Return a line for each status of runs that are done without a result to compare, with the first of them."""
+    return [f"  {text}" for text in shortfalls(plan, records).values()]
+
+
+def shortfalls(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> dict[str, str]:
+    """Return how many runs have a status without a result to compare, what it means, and the first of them."""
+    found: dict[str, list[str]] = {}
+    for run in plan.runs:
+        status = records[run.key].shortfall if run.key in records else ""
+        if status:
+            found.setdefault(status, []).append(run.run.title)
+    return {
+        status: f"{count_text(len(titles), 'run')} with status `{status}`{_MEANINGS.get(status, '')} ({titles[0]})"
+        for status, titles in found.items()
+    }
+
+
+_MEANINGS = {
+    "stuck": ": jobs wait and no event follows, so the means are without them",
+    "events": ": ended by `most_events`, so the means are without them",
+    "broken": ": the plan violates the model",
+    "limit": ": no solution before the limit",
+}

@@ -8,6 +8,8 @@ import msgspec
 
 FORMAT: Final = 1  # of stores, tasks and records
 DONE, FAILED = "done", "failed"
+UNFINISHED: Final = ("stuck", "events")  # how runs end before their jobs: their costs are those of a part
+UNSOLVED: Final = ("infeasible", "unbounded", "infeasible_or_unbounded", "broken")  # solves without a valid solution
 
 Number = float | int | None
 OptionValue = bool | float | str
@@ -81,6 +83,12 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def failed(self) -> bool:
         return self.state == FAILED
+
+    @property
+    def shortfall(self) -> str:
+        """Return the status of a run that ended before its jobs, or of a solve without a solution; else nothing."""
+        unsolved = self.status in UNSOLVED or (self.status == "limit" and self.objective is None)
+        return "" if self.failed or not (unsolved or self.status in UNFINISHED) else self.status
 
     @property
     def outcome(self) -> tuple[object, ...]:

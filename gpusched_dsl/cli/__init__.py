@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
 
 COMPLETE = "--complete"  # the scripts of `gsdsl completion` call this
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WAITING = {"serve", "drive", "watch", "lsp", "mcp"}  # commands that do not end with their work
 
 
@@ -42,6 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _silence_pipes()
         return exits.BROKEN_PIPE
+    except OSError as failure:
+        if failure.errno not in FULL:
+            raise
+        _report_full_disk(failure)
+        return exits.BAD_INPUT
 
 
 def _guard(arguments: list[str]) -> int:
@@ -93,6 +101,8 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
         output.report([Diagnostic("GSM6014", "the machine ran out of memory", help=help)])
         return exits.BAD_INPUT
     except Exception as failure:
+        if isinstance(failure, OSError) and failure.errno in FULL:
+            raise
         from gpusched_dsl.cli.crash import crash_diagnostic, show_traceback, wants_traceback
 
         if wants_traceback(options.debug):
@@ -185,8 +195,22 @@ def _never_fail_at_printing() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _report_full_disk(failure: OSError) -> None:
+    """Report GSM6008 for standard output, or another file, on a full disk."""
+    from gpusched_dsl.cli.output import Output
+    from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+
+    _silence_pipes()
+    output = Output()
+    place = "the output" if failure.filename is None else f"`{failure.filename}`"
+    message = f"cannot write {place}: {failure.strerror}"
+    output.report([Diagnostic("GSM6008", message, help="free space, or write to another disk")])
+    with suppress(OSError):
+        output.finish()
+
+
 def _silence_pipes() -> None:
-    """Redirect standard output after its reader has closed it, so that Python does not complain at exit."""
+    """Redirect output that its reader has closed, or for which its disk is full: Python would complain at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -16,10 +17,10 @@ from gpusched_dsl.campaigns.campaign import (
     run_campaign,
 )
 from gpusched_dsl.campaigns.lockfile import verify
-from gpusched_dsl.campaigns.plan import CampaignPlan, make_plan
+from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun, columns_of, make_plan
 from gpusched_dsl.campaigns.results import results_table, write_results
 from gpusched_dsl.campaigns.store import HEADER, Store
-from gpusched_dsl.campaigns.summary import failure_lines, status_lines, summary_grid
+from gpusched_dsl.campaigns.summary import failure_lines, shortfall_lines, status_lines, summary_grid
 from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
@@ -112,7 +113,7 @@ def _report_run(done: CampaignRun, folder: Path, output: Output) -> int:
     parts += [f"{states.count(None)} missing"] if None in states else []
     executed = f"{count_text(done.executed, 'run')} executed in {seconds_text(done.seconds)}"
     output.say(f"{done.plan.name}: {', '.join(parts)} of {count_text(len(states), 'run')}; {executed}")
-    for line in failure_lines(done.plan, done.records):
+    for line in failure_lines(done.plan, done.records) + shortfall_lines(done.plan, done.records):
         output.say(line)
     output.note(f"results in {folder}")
     if done.interrupted:
@@ -128,9 +129,19 @@ def _dry_run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, outp
     left = progress_of(plan, records, missing, options.workers or cores()).seconds_left
     output.say(f"{plan.name}: {count_text(len(plan.runs), 'run')}, {len(missing)} to execute")
     if missing:
-        estimate = "no run is stored yet, so there is no estimate: execute some, as with `--only seed=1`"
+        estimate = f"no run is stored yet, so there is no estimate{_some_runs(missing)}"
         output.say(f"  {estimate if left is None else f'about {seconds_text(left)}'}")
     return exits.OK
+
+
+def _some_runs(runs: Sequence[PlannedRun]) -> str:
+    """`: execute some, as with --only seed=1`, by a column with several values; nothing if there is none."""
+    columns = [columns_of(run.run) for run in runs]
+    for name in ("seed", *columns[0]):
+        values = dict.fromkeys(filter(None, (each[name] for each in columns)))
+        if len(values) > 1:
+            return f": execute some, as with `--only {shlex.quote(f'{name}={next(iter(values))}')}`"
+    return ""
 
 
 class CampaignMonitor(ProgressMonitor):
@@ -198,7 +209,7 @@ def _show(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output:
     left_out = show_grid(summary_grid(plan, records), output)
     if left_out:
         output.note(f"the terminal is too narrow for {', '.join(left_out)}: `campaign export` writes all columns")
-    lines = failure_lines(plan, records)
+    lines = failure_lines(plan, records) + shortfall_lines(plan, records)
     for line in ["", *lines] if lines else []:
         output.say(line)
     _write_page(CampaignResults(plan, records, folder), options, output)

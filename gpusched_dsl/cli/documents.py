@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.language.text.numbers import count_text
@@ -24,10 +25,20 @@ STDOUT = "-"
 
 
 def check_targets(*targets: str | None) -> None:
-    """Check before a long computation that files can be written; raise DiagnosticError (GSM6008)."""
+    """Check before a long computation that files can be written, and that none is written twice.
+
+    Raises DiagnosticError (GSM6008), UsageError (GSM6002).
+    """
+    seen: set[Path] = set()
     for target in targets:
-        if target not in (None, STDOUT):
-            check_writable(Path(target))
+        if target is None or target == STDOUT:
+            continue
+        path = Path(target)
+        check_writable(path)
+        if path.is_file() or not path.exists():  # not a device
+            if path.resolve() in seen:
+                raise UsageError("GSM6002", f"two documents cannot both go to `{target}`", "give each its own file")
+            seen.add(path.resolve())
 
 
 def write_document(text: str, target: str, output: Output) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
+# What controls a terminal, such as in a name from a data file; colours are ours, and harmless.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\x1b(?!\[[0-9;]*m)")
 _HEAD = re.compile(r" *(?:\S+(?: \S+)* {2,})?")
 
 
@@ -47,7 +49,7 @@ class Output:
     def say(self, text: str = "") -> None:
         """Print a line of the result; nothing if quiet, or if standard output is for diagnostics as JSON."""
         if not self.quiet and not self._silent:
-            print(text)
+            print(_CONTROL.sub("�", text))
 
     def say_wrapped(self, text: str) -> None:
         """Print a line of prose, or of a name and a text; on a terminal, lines of its width, aligned below the text."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.diagnostics.excerpt import printable
 from gpusched_dsl.reporting.grid import Grid, plain, rich_table
 
 
 def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> tuple[str, ...]:
     """Print a table; return the headings of the columns for which the terminal is too narrow."""
+    grid = _printable(grid)
     if not output.is_terminal or output.quiet:
         output.say(plain(grid, indent=indent).rstrip("\n"))
         return ()
@@ -18,6 +22,16 @@ def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> tuple[str, .
     else:
         console.print(rich_table(fitting, console.width))
     return left_out
+
+
+def _printable(grid: Grid) -> Grid:
+    """Return the table with cells of one line, without what controls a terminal: names come from data files."""
+    columns = [structs.replace(c, texts=[_one_line(text) for text in c.texts]) for c in grid.columns]
+    return structs.replace(grid, columns=tuple(columns))
+
+
+def _one_line(text: str) -> str:
+    return text if text.isprintable() else printable(text).replace("\n", "�")
 
 
 def show_with_note(grid: Grid, output: Output, *, indent: str = "  ") -> None:

@@ -17,7 +17,7 @@ def choose_engine(text: str = "local", workers: int | None = None, memory: int |
         return LocalEngine(workers, memory)
     if text == "inline":
         return InlineEngine()
-    if text == "dask" or text.startswith("dask://"):
+    if text == "dask" or (text.startswith("dask://") and text != "dask://"):  # an empty address is not this machine
         from gpusched_dsl.engines.dask import DaskEngine
 
         address = text.removeprefix("dask").removeprefix("://")

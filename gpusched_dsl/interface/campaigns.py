@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -128,22 +128,24 @@ class ModelCampaign:
         workers: int | None = None,
         memory: int | None = None,
         retry: bool = False,
-        only: Mapping[str, Sequence[str]] | None = None,
+        only: Mapping[str, object] | None = None,
         stop: Callable[[], bool] | None = None,
         tell: Callable[[CampaignProgress], None] | None = None,
     ) -> CampaignResults:
         """Execute the runs that the folder `store` lacks (`NAME.results` if None), and return all results.
 
         `engine` is `local` with processes, `inline`, `dask`, `dask://host:port`, `slurm`, or an engine; `memory` is in
-        bytes per worker. `retry` also executes runs that failed; `only` selects runs: `{"method": ["highs"]}`. `tell`
-        receives the progress after every run, `stop` ends the campaign. Ctrl-C ends it too: what is finished is stored.
+        bytes per worker. `retry` also executes runs that failed; `only` selects runs by a value or a list of values:
+        `{"method": ["highs", "scip"], "size": 2, "gap": "30[s]"}`. `tell` receives the progress after every run, `stop`
+        ends the campaign. Ctrl-C ends it too: what is finished is stored.
         Raises DiagnosticError: GSM53xx for the store and the engine, GSM5312 for `only`.
         """
         from gpusched_dsl.campaigns.campaign import run_campaign
         from gpusched_dsl.campaigns.store import Store
         from gpusched_dsl.engines.choose import choose_engine
 
-        plan, folder = self._plan.only(only or {}), self._folder(store)
+        selected = {name: _texts(values) for name, values in (only or {}).items()}
+        plan, folder = self._plan.only(selected), self._folder(store)
         chosen = choose_engine(engine, workers, memory) if isinstance(engine, str) else engine
         try:
             with Store(folder, self.name) as opened:
@@ -164,6 +166,12 @@ class ModelCampaign:
 
     def _folder(self, store: str | Path | None) -> Path:
         return Path(f"{self.name}.results" if store is None else store)
+
+
+def _texts(values: object) -> list[str]:
+    """Return one value, or the values of a list, tuple, set or range, as `--only` has them."""
+    several = values if isinstance(values, list | tuple | set | frozenset | range) else [values]
+    return [str(value).lower() if isinstance(value, bool) else str(value) for value in several]
 
 
 def _never() -> bool:

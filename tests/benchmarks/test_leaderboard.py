@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from benchmarks.leaderboard import evaluate as evaluation
+from benchmarks.leaderboard.__main__ import main
 from benchmarks.leaderboard.entries import Entry, explained, policy_text, read_entries
 from benchmarks.leaderboard.evaluate import Run, bound_of, evaluate, examine, read_results, store
 from benchmarks.leaderboard.page import (
@@ -46,6 +47,25 @@ def test_tracks_are_frozen(name: str) -> None:
 def test_bounds_are_computed_again(name: str) -> None:
     seed = TRACKS[name].seeds[0]
     assert bound_of(TRACKS[name], seed) == pytest.approx(FROZEN[name].bounds[seed], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check", "Nobody"], "unknown entry `Nobody`"),
+        (["run", "--entry", "Nobody"], "unknown entry `Nobody`"),
+        (["check", "FIFO", "--track", "nowhere"], "unknown track `nowhere`"),
+        (["check"], "name the entry to check"),
+        (["run", "--seeds", "0"], "at least 1"),
+    ],
+)
+def test_wrong_names_are_errors(
+    arguments: list[str], words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["leaderboard", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert (end.value.code, words in capsys.readouterr().err) == (2, True)
 
 
 def test_no_run_beats_its_bound() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from campaign_records import GRID, HOSTILE, gain_of, made
@@ -12,10 +13,13 @@ from page_reader import figures_of, seen
 
 from gpusched_dsl.campaigns.campaign_figures import MOST_FIGURES, campaign_figures
 from gpusched_dsl.campaigns.campaign_page import campaign_page
+from gpusched_dsl.campaigns.results import results_table
+from gpusched_dsl.campaigns.summary import shortfall_lines, shown_measures, summary_grid
 from gpusched_dsl.reporting.bootstrap import mean_interval
 from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.drawing.files import write_figures
 from gpusched_dsl.reporting.figures.lines_figure import LinesFigure
+from gpusched_dsl.reporting.pages.page import cell
 
 
 def test_lines_over_a_numeric_factor(tmp_path: Path) -> None:
@@ -118,3 +122,72 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
         assert word in svg
     bars, records = made(tmp_path / "more", GRID.replace("{ 5[GB], 7[GB], 9[GB] }", "{ 5[GB], 7[GB] }"), gain_of)
     assert len(write_figures({"": campaign_figures(bars, records)[0]}, tmp_path / "bars")) == 4
+
+
+def test_runs_that_ended_early_are_not_compared(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, gain_of)
+    for planned in plan.runs:
+        run, record = planned.run, records[planned.key]
+        if run.scenario == "Small" and run.label == "scip":
+            short = {"metrics": {"gain": -1e6, "used": 0.0}, "status": "stuck"} if run.seed == 1 else {}
+            records[planned.key] = msgspec.structs.replace(record, **short)
+        elif run.scenario == "Other":
+            records[planned.key] = msgspec.structs.replace(record, metrics={}, objective=None, status="infeasible")
+    grid = summary_grid(plan, records)
+    counts = {tuple(row[:3]): row[3] for row in zip(*(column.texts for column in grid.columns), strict=True)}
+    assert (counts["5", "Small", "scip"], counts["5", "Other", "scip"]) == ("5 of 6", "6")
+    text = seen(campaign_page(plan, records))
+    assert "-1000000" not in text.split("All runs")[0]
+    part = text.split("Differences from highs at equal seeds")[1].split("scip")[1]
+    assert [cell for cell in part.split("\n") if cell.strip()][:2] == ["0.4", "fewer than 6 seeds"]
+    lines = shortfall_lines(plan, records)
+    assert lines[0] == (
+        "  3 runs with status `stuck`: jobs wait and no event follows, so the means are without them "
+        "(Small with scip, space 5[GB], seed 1)"
+    )
+    assert lines[1].startswith("  36 runs with status `infeasible` (Other with highs,")
+    assert all(line.split(" (")[0].strip() in text for line in lines)
+    figures, _ = campaign_figures(plan, records)
+    assert all(line.mean.min() > -20 for figure in figures for line in figure.lines)  # type: ignore[attr-defined]
+
+
+def test_a_factor_with_the_name_of_a_measure_is_not_shown_as_one(tmp_path: Path) -> None:
+    text = GRID.replace("vary space", "vary used in { 0.5, 1.5 };  vary space").replace("  measure gain, used;\n", "")
+    plan, records = made(tmp_path, text, gain_of)
+    table = results_table(plan, records)
+    assert table["used"].unique().sort().to_list() == [0.5, 1.5]
+    assert shown_measures(plan, records, table) == ["objective", "gain"]
+
+
+def test_small_numbers_keep_their_digits(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, lambda run: 1.23456789e-7)
+    assert "1.23457e-07" in seen(campaign_page(plan, records)).split("All runs")[1]
+    assert [cell(value) for value in (0.1 + 0.2, -2.5e-8, 1e-16, 999.5)] == [
+        "0.3",
+        "-2.5e-08",
+        "0",
+        "999.5",
+    ]
+
+
+def test_repeats_of_a_seed_are_no_further_draws(tmp_path: Path) -> None:
+    repeated = GRID.replace("vary seed in 1..6;", "vary seed in 1..3; vary replication in 1..3;")
+    plan, records = made(tmp_path / "lines", repeated, gain_of)
+    lines = campaign_figures(plan, records)[0][0]
+    assert isinstance(lines, LinesFigure)
+    assert (lines.note, lines.lines[0].mean[0]) == ("means over 3 runs; intervals need 6", pytest.approx(-9.8))
+    assert not np.isfinite(lines.lines[0].low).any()
+    plan, records = made(tmp_path / "bars", repeated.replace("5[GB], 7[GB], 9[GB]", "5[GB], 7[GB]"), gain_of)
+    assert campaign_figures(plan, records)[0][0].note == "means over 3 seeds (dots); intervals need 6 seeds"
+    once = GRID.replace("vary seed", "vary replication").replace("5[GB], 7[GB], 9[GB]", "5[GB], 7[GB]")
+    plan, records = made(tmp_path / "once", once, gain_of)
+    assert campaign_figures(plan, records)[0][0].note.startswith("means over 6 runs (dots); lines are 95 %")
+
+
+@pytest.mark.parametrize("name", ["runs", "done", "value", "metric", "role", "mean", "len"])
+def test_any_name_of_a_factor(tmp_path: Path, name: str) -> None:
+    plan, records = made(tmp_path, GRID.replace("space", name), lambda run: float(run.seed))
+    assert summary_grid(plan, records).columns[0].header == f"{name} [GB]"
+    page = campaign_page(plan, records)
+    assert len(figures_of(page, "lines")) == 4
+    assert "Differences from highs at equal seeds" in seen(page)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from campaign_files import CAMPAIGN, FILES, MODEL, SCENARIOS, plan_of, titles, write_files
+from campaign_files import CAMPAIGN, FILES, MODEL, SCENARIOS, plan_of, run_in, titles, write_files
+
+import gpusched_dsl as gs
 
 GREEDY = """
 policy Own for Shop { order j in Jobs by due[j]; place best_fit; }
@@ -107,3 +111,60 @@ campaign Traces {
     assert list(first.task.data) == ["items.csv"]
     assert list(second.task.data) == ["others.csv"]
     assert first.key != second.key
+
+
+def test_policies_of_a_portfolio_are_inputs(tmp_path: Path) -> None:
+    text = """
+import "gsdsl:capacity_planning/online.gsm";
+import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
+policy Mine for CapacityPlanning extends EDF { order j in Jobs by deadline[j]; }
+policy Next for CapacityPlanning extends PS { order j in Jobs by deadline[j]; }
+policy Ahead for CapacityPlanning { portfolio Mine, scip;  lookahead 24[h];  continue with Next; }
+policy Longer extends Ahead { lookahead 72[h]; }
+campaign C { run ThreeJobs online EveryEvent with Longer, Mine, Next, FIFO; }
+"""
+    path = tmp_path / "ahead.gsm"
+    path.write_text(text)
+    plan = plan_of(path)
+    before = titles(plan)
+    assert "version SCIP" in plan.runs[0].pins
+    for name, same in (("Mine", [False, False, True, True]), ("Next", [False, True, False, True])):
+        path.write_text(text.replace(f"policy {name}", f'policy {name} "changed"', 1))
+        after = titles(plan_of(path))
+        assert [before[title] == after[title] for title in before] == same
+
+
+def test_the_file_of_a_warm_start_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'import "scenarios.gsm"; campaign C { solve Small with highs (warm_start = "start.json"), highs as Cold; }'
+    path = write_files(tmp_path / "files", {"campaign.gsm": text})
+    start = path.with_name("start.json")
+    missing = [run.key for run in plan_of(path).runs]
+    gs.load(path).solve("Small", method="highs").to_json(start)
+    plan = plan_of(path)
+    assert [a == b.key for a, b in zip(missing, plan.runs, strict=True)] == [False, True]
+    monkeypatch.chdir(tmp_path)  # the path is relative to the file, not to the current folder
+    assert [record.state for record in run_in(tmp_path / "store", plan).records.values()] == ["done", "done"]
+    moved = path.parent.rename(tmp_path / "moved") / path.name
+    assert [run.key for run in plan_of(moved).runs] == [run.key for run in plan.runs]
+    gs.load(moved).solve("Small", method="scip", gap=0.5).to_json(moved.with_name("start.json"))
+    assert [a.key == b.key for a, b in zip(plan_of(moved).runs, plan.runs, strict=True)] == [False, True]
+
+
+def test_the_log_of_a_database_is_an_input(tmp_path: Path) -> None:
+    path = write_files(
+        tmp_path,
+        {
+            "scenarios.gsm": SCENARIOS.replace('"items.csv"', '"items.db"'),
+            "campaign.gsm": 'import "scenarios.gsm"; campaign C { solve Small; }',
+        },
+    )
+    with closing(sqlite3.connect(tmp_path / "items.db", isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE items (item TEXT, worth REAL, size REAL)")
+        database.execute("INSERT INTO items VALUES ('a', 3, 2)")
+        assert (tmp_path / "items.db-wal").stat().st_size > 0
+        before = plan_of(path)
+        done = run_in(tmp_path / "store", before)
+        assert [(record.state, record.objective) for record in done.records.values()] == [("done", 8.0)]
+        database.execute("UPDATE items SET worth = 4")
+        assert plan_of(path).runs[0].key != before.runs[0].key

@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
@@ -20,9 +21,12 @@ from gpusched_dsl.campaigns.campaign import CampaignProgress, record_of
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, verify
 from gpusched_dsl.campaigns.results import RESULTS, factor_units, results_table, units_of
 from gpusched_dsl.campaigns.store import Store
+from gpusched_dsl.campaigns.summary import shown_measures
 from gpusched_dsl.engines.choose import choose_engine
 from gpusched_dsl.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure
+from gpusched_dsl.language.blocks.campaigns.constants import Quantity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.units import UNITS
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +93,19 @@ def test_a_changed_input_runs_again_only_what_it_touches(folder: Path) -> None:
     assert run_in(folder / "store", plan_of(folder / "campaign.gsm")).executed == 4
 
 
+def test_columns_of_texts_may_be_measures(folder: Path) -> None:
+    text = CAMPAIGN.replace("measure gain", "measure status, seconds, bound, gain")
+    plan = plan_of(write_files(folder, {"campaign.gsm": text}))
+    done = run_in(folder / "store", plan)
+    table = results_table(plan, done.records)
+    assert set(table["status"]) == {"optimal"}
+    assert shown_measures(plan, done.records, table) == ["seconds", "bound", "gain", "sold", "used"]
+    assert "ended" not in table.columns
+    write_files(folder, {"campaign.gsm": CAMPAIGN.replace("measure gain", "measure ended, gain")})
+    with refused("GSM1665"):
+        plan_of(folder / "campaign.gsm")
+
+
 def test_some_runs_only(folder: Path) -> None:
     write_files(folder, {"model.gsm": MODEL.replace("<= 9", "<= 8")})
     plan = plan_of(folder / "campaign.gsm")
@@ -142,6 +159,9 @@ def test_texts_without_a_file(tmp_path: Path) -> None:
     assert model.campaign("Sizes").results(tmp_path / "store").table.height == 12
     written = done.export(tmp_path / "results.csv")
     assert pl.read_csv(written)["gain"].to_list() == done.table["gain"].to_list()
+    for only in ({"method": "highs", "space": 5}, {"method": ("highs",), "space": range(5, 7), "seed": 0}):
+        part = model.campaign().run(tmp_path / "store", engine="inline", only=only)
+        assert (part.executed, part.table["space"].to_list()) == (0, [5, 5])
     model.set("room", 3)
     with pytest.raises(ValueError, match="`room`"):
         model.campaign()
@@ -185,6 +205,8 @@ def test_stores_of_others_are_refused_and_not_touched(folder: Path, tmp_path: Pa
     header.write_text("{")
     with refused("GSM5301"):
         run_in(folder / "store", plan)
+    header.unlink()
+    assert run_in(folder / "store", plan).executed == 0  # as the help says
     with refused("GSM5301"):
         run_in(folder, plan)  # a folder with other files
     with refused("GSM5301"):
@@ -271,3 +293,23 @@ def test_a_run_that_kills_its_worker_is_a_failure() -> None:
 def test_unknown_engines() -> None:
     with refused("GSM5309"):
         choose_engine("spark")
+
+
+@pytest.mark.parametrize("wanted", ["90", "90.0", "90[min]", "1.5[h]", "1.5 [h]", "5400[s]"])
+def test_only_accepts_equal_quantities(tmp_path: Path, wanted: str) -> None:
+    text = MODEL + (
+        "model Time { param length in h; var x in h >= 0; minimize y in h: x; constraint c: x >= length; }\n"
+        "scenario S for Time { length = 1[h]; }\n"
+        'campaign T { vary len in { 30[min], 1.5[h], 2[h] }; vary word in { "a \\"b\\"", c }; '
+        "length = len;  solve S; }\n"
+    )
+    path = tmp_path / "time.gsm"
+    path.write_text(text)
+    plan = plan_of(path)
+    part = plan.only({"len": [wanted], "word": ['a "b"']})
+    assert [run.run.factors["len"] for run in part.runs] == [Quantity(Fraction(3, 2), UNITS["h"])]
+    assert [run.key for run in part.only({"len": [wanted]}).runs] == [run.key for run in part.runs]
+    for other in ("91", "2", "90[GB]", "90[", "1/0", "1e-99999999", "nan", ""):
+        with pytest.raises(DiagnosticError) as failure:
+            plan.only({"len": [other]})
+        assert failure.value.diagnostics[0].help == "`len` is `30[min]`, `1.5[h]`, `2[h]`"

@@ -34,6 +34,7 @@ def file(pack: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_campaign_from_beginning_to_end(gsdsl: Run, file: Path) -> None:
     done = gsdsl("campaign", "run", file, "--dry-run")
     assert (done.code, done.out.splitlines()[0]) == (0, "Rooms: 4 runs, 4 to execute")
+    assert done.out.splitlines()[1].endswith("no estimate: execute some, as with `--only method=highs`")
     assert not Path("Rooms.results").exists()
     done = gsdsl("campaign", "run", file, "--engine", "inline", "--only", "method=highs")
     assert (done.code, done.out.startswith("Rooms: 2 done of 2 runs; 2 runs executed in ")) == (0, True)
@@ -82,6 +83,7 @@ def test_a_campaign_from_beginning_to_end(gsdsl: Run, file: Path) -> None:
         (["run", "--only", "method"], 2, "does not select runs"),
         (["run", "--only", "size=3"], 1, "`size` does not vary"),
         (["run", "--engine", "spark"], 1, "unknown engine `spark`"),
+        (["run", "--engine", "dask://"], 1, "unknown engine `dask://`"),
         (["run", "--out", "x.csv"], 2, "`--out` is only for `campaign export`"),
         (["show", "--retry"], 2, "`--retry` is only for `campaign run`"),
         (["verify", "--only", "seed=0"], 2, "the complete campaign"),

@@ -192,6 +192,7 @@ def test_the_document_is_as_described(gsdsl: Run, rented: Callable[..., Path], t
         (["--methods", "Greedy", "--seeds", "1,x"], "GSM6002", 2, "`x` is not a number"),
         (["--methods", "Greedy", "--judge", "hihgs"], "GSM4001", 1, "did you mean `highs`?"),
         (["--methods", "Greedy", "--json", "-", "--csv", "-"], "GSM6002", 2, "both write to standard output"),
+        (["--methods", "Greedy", "--json", "x.out", "--csv", "./x.out"], "GSM6002", 2, "cannot both go to `./x.out`"),
         (["--methods", "Greedy", "--json", "no/such/out.json"], "GSM6008", 1, "folder"),
     ],
 )

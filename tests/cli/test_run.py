@@ -279,6 +279,10 @@ def test_a_run_that_is_stuck(gsdsl: Run, tmp_path: Path) -> None:
     done = gsdsl("run", path, "--online", "Idle", "--method", "Lazy", "--html", "-")
     assert "GSM7005" in done.out
     assert gsdsl("run", path, "--online", "Idle", "--method", "Lazy").out.splitlines()[2].startswith("ended ")
+    page = gsdsl("run", path, "--online", "Idle", "--methods", "Lazy,Greedy,FIFO", "--html", "-").out
+    bars = figures_of(page, "bars")
+    assert [figure["methods"] for figure in bars] == [["Greedy", "FIFO"]] * len(bars) != []
+    assert all("without unfinished runs of Lazy" in figure["note"] for figure in bars)
 
 
 # --- interrupted, recorded, resumed ----------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""`gsdsl solve` on a terminal: the stage that runs is shown, and Ctrl-C, typed, ends it."""
+"""`gsdsl solve` on a terminal: the stage that runs is shown, Ctrl-C, typed, ends it, and names do not control it."""
 
 from __future__ import annotations
 
+import csv
 import os
 import select
 import sys
@@ -106,3 +107,24 @@ def test_long_lines_break_between_words(text: str, indent: int) -> None:
         assert all(len(_STYLE.sub("", line)) <= max(width, 49) for line in lines)
         assert all(line.startswith(" " * indent) and line[indent] != " " for line in lines[1:])
         assert (len(lines) == 1) == (len(_STYLE.sub("", text)) <= width)
+
+
+def test_names_from_data_cannot_control_the_terminal(gsdsl: Callable[..., Any], tmp_path: Path) -> None:
+    names = ["\x1b]0;title\x07", "two\nlines", "\u202egpj", "\x1b[2J"]
+    with (tmp_path / "jobs.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("job", "time"), *((name, "1") for name in names)])
+    path = tmp_path / "hostile.gsm"
+    path.write_text(
+        'import "gsdsl:trace_replay/model.gsm";\n'
+        "scenario S for TraceReplay {\n"
+        "  Nodes = { n };  gpus = [1];\n"
+        '  data "jobs.csv" { Jobs = job;  exec_time[job] = time[h]; }\n'
+        "  needs[j in Jobs] = 1;\n"
+        "}\n"
+    )
+    solved = gsdsl("solve", path, "--show", "all")
+    run = gsdsl("run", path, "--method", "FIFO")
+    for done in (solved, run):
+        assert done.code == 0
+        assert not set("\x1b\x07\u202e") & set(done.out + done.err)
+    assert "two�lines" in solved.out

@@ -288,3 +288,18 @@ def test_ctrl_c_keeps_the_best_solution(
     assert (found["status"], found["reason"]) == ("limit", "interrupt")
     assert sum(e["value"] for e in found["variables"]["on"]) == 60
     assert (tmp_path / "csv" / "on.csv").is_file()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [("solve", "--json", "-"), ("solve",), ("check", "--diagnostics", "json")])
+def test_a_full_disk_is_an_error_of_the_output(pack: Path, arguments: tuple[str, ...]) -> None:
+    command, *options = arguments
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gpusched_dsl.cli", command, str(pack), *options],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[GSM6008]: cannot write the output: No space left on device\n")
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr

@@ -178,6 +178,7 @@ def _expr(text: str) -> tree.Expr:
         ("gap = 0.1", "judge = scip", None),
         ("gap = 0.1", "judge = scipp", "GSM1602"),
         ("gap = 0.1", "own_option = 3[s]", None),
+        ("vary n", "vary seed in { -1, 2 }; vary n", "GSM1603"),
         ("gap = 0.1", "gap = n / 2", "GSM1603"),
         ("{ 0, -2 }", "{ 0, 2 }", None),
     ],

@@ -128,9 +128,18 @@ def test_a_run_ends_with_the_failure_of_its_program() -> None:
         run_method(workspace_from_text(TEXT, "three.gsm", found), config)
 
 
-def test_a_program_that_does_not_exist() -> None:
-    with pytest.raises(DiagnosticError, match="cannot be started: No such file") as raised:
-        run(TEXT, "EveryArrivalAndCompletion", "Three", "program:/does/not/exist")
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("/does/not/exist", "No such file"),
+        ("", "it has no command"),
+        ("python 'entry.py", "No closing quotation"),
+        ("a\0b", "embedded null byte"),
+    ],
+)
+def test_a_program_that_cannot_be_started(command: str, reason: str) -> None:
+    with pytest.raises(DiagnosticError, match=f"cannot be started: {reason}") as raised:
+        run(TEXT, "EveryArrivalAndCompletion", "Three", f"program:{command}")
     assert raised.value.diagnostics[0].code == "GSM7013"
 
 

@@ -40,7 +40,7 @@ from gpusched_dsl.data.params import ANY_VALUE
 from gpusched_dsl.data.samples import files_of
 from gpusched_dsl.data.sources.files import FileLimits as FileLimits
 from gpusched_dsl.ir.arrays import Values
-from gpusched_dsl.ir.deadline import checkpoint
+from gpusched_dsl.ir.deadline import StoppedEarly, checkpoint
 from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.one_process import refuse_fork
 from gpusched_dsl.language.checked import (
@@ -236,8 +236,12 @@ class _Builder:
         if name not in self.waiting:
             raise Unavailable(name)
         self.waiting.discard(name)
-        with np.errstate(all="ignore"):
-            self._maker(name)()
+        try:
+            with np.errstate(all="ignore"):
+                self._maker(name)()
+        except (StoppedEarly, KeyboardInterrupt):  # of this reader; the next one may have more time
+            self.waiting.add(name)
+            raise
 
     def finished_store(self) -> ValueStore:
         """Return what has been made, with the rest on demand."""

@@ -6,7 +6,6 @@ what an online scheduler may know, and each of its decisions is verified before 
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -35,7 +34,7 @@ from gpusched_dsl.online.planners.program_lines import (
     hidden_parameters,
     job_line,
 )
-from gpusched_dsl.online.planners.program_process import ProgramProcess
+from gpusched_dsl.online.planners.program_process import ProgramProcess, command_of
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.placement_reader import cluster_of
@@ -99,7 +98,7 @@ class ProgramPlanner:
         self._now = now
         seconds = SECONDS if request.seconds is None else request.seconds
         if self._process is None:
-            command = shlex.split(self.name.removeprefix(PREFIX))
+            command = command_of(self.name, self.name.removeprefix(PREFIX))
             self._process = ProgramProcess(self.name, command)
             seconds += START_SECONDS
             first = [self._cluster(cluster, request)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -24,6 +25,22 @@ _CHUNK = 1 << 16
 _GRACE = 1.0  # seconds from the end of its input to the end of a process
 
 
+def command_of(name: str, text: str) -> list[str]:
+    """Return the words of a command as a shell reads them. Raises DiagnosticError (GSM7013) if there is none."""
+    try:
+        words = shlex.split(text)
+    except ValueError as failure:
+        raise DiagnosticError([_not_started(name, str(failure))]) from None
+    if not words:
+        raise DiagnosticError([_not_started(name, "it has no command")])
+    return words
+
+
+def _not_started(name: str, reason: str) -> Diagnostic:
+    help = "write the command of an executable file: `--method 'program:python entry.py'`"
+    return Diagnostic(CODE, f"`{name}` cannot be started: {reason}", help=help)
+
+
 class ProgramProcess:
     """A running program. Its standard error goes to a file, whose end diagnostics show."""
 
@@ -35,11 +52,9 @@ class ProgramProcess:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True
             )
-        except OSError as failure:
+        except (OSError, ValueError) as failure:
             self._errors.close()
-            message = f"`{name}` cannot be started: {failure.strerror or failure}"
-            help = "write the command of an executable file: `--method 'program:python entry.py'`"
-            raise DiagnosticError([Diagnostic(CODE, message, help=help)]) from None
+            raise DiagnosticError([_not_started(name, getattr(failure, "strerror", None) or str(failure))]) from None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()

@@ -60,7 +60,10 @@ def comparison_bars(
 
     titles, units = titles or {}, units or {}
     known = table.select(
-        pl.col("method").cast(pl.String), pl.col("metric").cast(pl.String), pl.col("value").cast(pl.Float64)
+        pl.col("method").cast(pl.String),
+        pl.col("metric").cast(pl.String),
+        pl.col("value").cast(pl.Float64),
+        pl.col("seed"),
     ).filter(pl.col("value").is_finite())
     figures = []
     for (metric,), rows in known.group_by("metric", maintain_order=True):
@@ -69,13 +72,14 @@ def comparison_bars(
         for (method,), own in rows.group_by("method", maintain_order=True):
             methods.append(str(method))
             values.append(own["value"].to_numpy())
+        repeats = bool(rows.select("method", "seed").is_duplicated().any())
         intervals = [mean_interval(draws) for draws in values]
         unit = units.get(name, "")
         title = titles.get(name, name.replace("_", " ").capitalize())
         figures.append(
             BarsFigure(
                 title=f"{title} [{unit}]" if unit else title,
-                note=_note(values),
+                note=_note(values, "run" if repeats else "seed"),
                 unit=unit,
                 methods=methods,
                 values=values,
@@ -86,12 +90,15 @@ def comparison_bars(
     return figures
 
 
-def _note(values: Sequence[Floats]) -> str:
-    """`means over 10 seeds; lines are 95 % bootstrap intervals of the mean`, or nothing for single values."""
+def _note(values: Sequence[Floats], draw: str) -> str:
+    """`means over 10 seeds; lines are 95 % bootstrap intervals of the mean`, or nothing for single values.
+
+    A `draw` is a seed, or a run if runs of one seed were repeated.
+    """
     counts = sorted({len(draws) for draws in values})
     if counts[-1] == 1:
         return ""
-    seeds = count_text(counts[0], "seed") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
+    seeds = count_text(counts[0], draw) if len(counts) == 1 else f"{counts[0]} to {counts[-1]} {draw}s"
     if counts[-1] >= LEAST_DRAWS:
         return f"means over {seeds} (dots); lines are {100 * CONFIDENCE:g} % bootstrap intervals of the mean"
-    return f"means over {seeds} (dots); intervals need {LEAST_DRAWS} seeds"
+    return f"means over {seeds} (dots); intervals need {LEAST_DRAWS} {draw}s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from gpusched_dsl.reporting.figures.figure import Figure, TimeAxis, time_axis
 from gpusched_dsl.reporting.figures.heat_map import utilisation
 from gpusched_dsl.reporting.figures.price_curves import PriceCurve, price_curves, price_figures
 from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS, ScheduledJobs, ScheduleFigure, Stays
-from gpusched_dsl.reporting.runs.metrics import METRICS, SHARE
+from gpusched_dsl.reporting.runs.metrics import FINISHED, METRICS, SHARE
 from gpusched_dsl.reporting.runs.series import costs_over_time, gpus_in_use, gpus_of_used_nodes, queue_length
 
 if TYPE_CHECKING:
@@ -57,10 +58,17 @@ def run_figures(result: RunResultData, most_stays: int = MOST_STAYS) -> list[Fig
 
 
 def run_bars(runs: Sequence[tuple[str, int | None, RunResultData]]) -> list[BarsFigure]:
-    """Return bars of the main metrics of several runs: triples of method, seed and result."""
+    """Return bars of the main metrics of several runs: triples of method, seed and result.
+
+    Runs that did not finish have none, as their costs and times are those of a part of the jobs; a note names them.
+    """
     import polars as pl
 
     if len({method for method, _, _ in runs}) < 2:
+        return []
+    unfinished = dict.fromkeys(method for method, _, result in runs if result.ended not in FINISHED)
+    runs = [run for run in runs if run[2].ended in FINISHED]
+    if not runs:
         return []
     records = [
         (method, seed, name, value)
@@ -79,7 +87,11 @@ def run_bars(runs: Sequence[tuple[str, int | None, RunResultData]]) -> list[Bars
     )
     first = runs[0][2]
     units = {name: "%" if METRICS[name].kind == SHARE else first.unit_of(name) for name in COMPARED}
-    return comparison_bars(table, titles=TITLES, units=units)
+    bars = comparison_bars(table, titles=TITLES, units=units)
+    if not unfinished:
+        return bars
+    note = f"without unfinished runs of {', '.join(unfinished)}"
+    return [replace(figure, note="; ".join(filter(None, (figure.note, note)))) for figure in bars]
 
 
 # --- schedule --------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from gpusched_dsl.reporting.grid import Grid
 from gpusched_dsl.reporting.pages.assets import charting_library, licence, scripts, style
 from gpusched_dsl.reporting.pages.page_data import script_json
 
+TINY, SMALL = 1e-9, 1e-3  # numbers below are rounding errors, or would lose their digits
 FIRST_ROWS = 200  # of a table within the HTML: the scripts draw longer tables from the data of the page
 
 
@@ -139,10 +140,12 @@ def grid_table(title: str, grid: Grid, *, is_open: bool = False) -> PageTable:
 
 
 def cell(value: object) -> str:
-    """The text of a value; "" for None."""
+    """The text of a value; "" for None. Numbers have six decimals, small ones six digits, tiny ones are 0."""
     if value is None:
         return ""
-    return number_text(round(value, 6)) if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return number_text(float(f"{value:.6g}") if TINY <= abs(value) < SMALL else round(value, 6))
 
 
 @cache

@@ -15,14 +15,13 @@ from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.reporting.document import diagnostics_document, finite
 from gpusched_dsl.reporting.grid import WARNING, Grid, GridColumn
 from gpusched_dsl.reporting.method_comparison import MethodComparison
-from gpusched_dsl.reporting.runs.metrics import METRICS
+from gpusched_dsl.reporting.runs.metrics import FINISHED, METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.figures.figure import Figure
 
 FORMAT = "gsdsl-run-comparison/1"
-FINISHED = ("finished", "horizon")
 COMPLETION = "jct_mean"  # ranks methods if nothing is charged
 
 

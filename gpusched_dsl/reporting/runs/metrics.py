@@ -34,6 +34,8 @@ class Metric:
     means: str
 
 
+FINISHED: Final = ("finished", "horizon")  # how runs end whose metrics are those of all jobs
+
 METRICS: Final[Mapping[str, Metric]] = {
     m.name: m
     for m in (

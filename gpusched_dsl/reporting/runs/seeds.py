@@ -19,7 +19,8 @@ from gpusched_dsl.reporting.document import finite
 from gpusched_dsl.reporting.grid import GOOD, Grid, GridColumn, plain
 from gpusched_dsl.reporting.paired_differences import PAIRED, PairedDifferences, paired_differences
 from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.reporting.runs.comparison import COMPLETION, FINISHED, RunComparison, RunRow
+from gpusched_dsl.reporting.runs.comparison import COMPLETION, RunComparison, RunRow
+from gpusched_dsl.reporting.runs.metrics import FINISHED
 from gpusched_dsl.reporting.runs.result import RunResult
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import pytest
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
+from gpusched_dsl.ir.deadline import StoppedEarly, limit
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -160,3 +161,14 @@ def test_a_statement_of_symmetry_is_no_input() -> None:
     second = instance(earlier=first)
     assert second.store.sets["Kinds"] is kinds
     assert second.store.params["kind"] is first.store.params["kind"]
+
+
+def test_a_time_limit_of_one_reader_does_not_end_the_next() -> None:
+    """A solver without time gives up while `sums` needs `Pairs` and `Large`; the fallback policy reads them."""
+    found = instance()
+    before = made(found)
+    for _ in range(2):
+        with limit(0.0), pytest.raises(StoppedEarly):
+            _ = found.store.params["sums"]
+    assert made(found) == before
+    assert found.store.params["sums"].values.tolist() == instance().store.params["sums"].values.tolist() == [10.0]

@@ -115,7 +115,7 @@ def _check(
     models = _check_scenarios(workspace, campaign, checked, found)
     if models is None:
         return None
-    check_measures(campaign, grids, models, measures, found)
+    check_measures(campaign, grids, models, measures, names, found)
     if not found.has_errors:
         runs = _check_runs(campaign, checked, found)
         if obstacle is not None:

@@ -165,5 +165,5 @@ def _seed(method: tree.GridMethod, options: Mapping[str, OptionValue], values: M
         return 0
     seed = option = None if isinstance(value, Word | bool) else value.number
     if option is None or seed is None or seed.denominator != 1 or seed < 0:
-        raise NotConstant(method.span, f"`{SEED}` must be an integer from 0, not `{value_text(value)}`")
+        raise WrongOption(method.span, f"`{SEED}` must be an integer from 0, not `{value_text(value)}`")
     return int(seed)

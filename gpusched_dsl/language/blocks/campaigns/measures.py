@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.factors import COLUMNS
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.source import Span
 
+RESERVED = ("campaign", "ended", "run")  # no columns, although factors may not have these names
 MOST_LISTED = 12  # in a help line
 
 
@@ -23,17 +25,30 @@ def check_measures(
     grids: Sequence[tree.GridRuns],
     models: Mapping[tuple[str, str], CheckedModel],
     metrics: Collection[str] | None,
+    factors: Mapping[str, Span],
     found: Diagnostics,
 ) -> None:
-    """Report measures that no run of these models has; `metrics` are those of runs over time, None if unknown."""
+    """Report measures that no run of these models has, and those with the name of a factor.
+
+    `metrics` are those of runs over time, None if unknown.
+    """
     own: set[str] = set()
     for (verb, _), model in models.items():
         own |= _names_of_solve(model) if verb == "solve" else set(metrics or ())
-    known = {*COLUMNS, "build_seconds", "solve_seconds", *own}
+    known = {*COLUMNS, "build_seconds", "solve_seconds", *own}.difference(RESERVED)
     open_names = metrics is None and any(grid.verb == "run" for grid in grids)
     for statement in _statements(campaign):
         for name in statement.names:
-            if name.text not in known and not open_names and not name.text.startswith("cost_"):
+            if name.text in factors:
+                found.error(
+                    "GSM1661",
+                    f"`{name.text}` is a factor, so the results have no measure of this name",
+                    name.span,
+                    "not measured",
+                    secondary=[Label(factors[name.text], "varies here")],
+                    help=f"give the factor another name, such as `{name.text}_value`",
+                )
+            elif name.text not in known and not open_names and not name.text.startswith("cost_"):
                 found.error(
                     "GSM1665",
                     f"unknown measure `{name.text}`",
