@@ -66,6 +66,17 @@ def test_shares_are_refused(rows: list[object], words: str) -> None:
     assert "row[0]" in finding.notes[0]
 
 
+def test_limits_of_the_objective_need_no_step() -> None:
+    """The optimum on the steps satisfies them if any point does. Rows for other costs, or from the other side, do not."""
+    costs, rows = [1, 2, 3], [at_least(4, 1, 0, 1), at_least(3, 0, 1, 1)]
+    for limit, feasible in ((12.3456789, True), (9.87654321, False)):
+        one = problem(minimize(*costs), columns=3, rows=[*rows, at_most(limit, *costs)], upper=9, integer=[2])
+        solved = solve_problem(one, "cpsat", EXACT)
+        assert (solved.point is not None) == feasible
+    for row in (at_most(12, 1, 2.5, 3), at_least(12, *costs)):
+        assert refusal(problem(minimize(*costs), columns=3, rows=[*rows, row], upper=9, integer=[2])).code == "GSM4003"
+
+
 def test_numbers_without_a_common_divisor_are_refused() -> None:
     finding = refusal(problem(minimize(1, 0), columns=2, rows=[at_least(np.pi, 1, np.e)], upper=9, integer=[1]))
     assert (finding.code, "common divisor" in finding.notes[0]) == ("GSM4003", True)
