@@ -67,7 +67,7 @@ def test_shares_are_refused(rows: list[object], words: str) -> None:
 
 
 def test_limits_of_the_objective_need_no_step() -> None:
-    """The optimum on the steps satisfies them if any point does. Rows for other costs, or from the other side, do not."""
+    """The optimum on the steps satisfies them if any point does. Rows for other costs do not."""
     costs, rows = [1, 2, 3], [at_least(4, 1, 0, 1), at_least(3, 0, 1, 1)]
     for limit, feasible in ((12.3456789, True), (9.87654321, False)):
         one = problem(minimize(*costs), columns=3, rows=[*rows, at_most(limit, *costs)], upper=9, integer=[2])
