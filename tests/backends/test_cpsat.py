@@ -19,6 +19,7 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
 
@@ -80,6 +81,14 @@ def test_limits_of_the_objective_need_no_step() -> None:
 def test_numbers_without_a_common_divisor_are_refused() -> None:
     finding = refusal(problem(minimize(1, 0), columns=2, rows=[at_least(np.pi, 1, np.e)], upper=9, integer=[1]))
     assert (finding.code, "common divisor" in finding.notes[0]) == ("GSM4003", True)
+
+
+def test_a_relaxation_is_refused_as_such() -> None:
+    """Not as continuous variables that nobody declared."""
+    one = problem(maximize(1, 1, 1), columns=3, rows=[at_most(3, 1, 1, 1)], upper=2, integer=True)
+    with pytest.raises(DiagnosticError, match="the relaxation has no integer variables") as caught:
+        solve_relaxed(one, adapter.CpsatBackend(), EXACT, None)
+    assert [d.code for d in caught.value.diagnostics] == ["GSM4003"]
 
 
 def test_columns_without_bounds() -> None:
