@@ -8,6 +8,9 @@ is totally unimodular: all its vertices are multiples of the step if the sides d
 Integral boundary points of convex polyhedra, 1956). Rows under a condition and the orders of intervals choose among
 such systems, in which a capacity is at least some sums of demands. Costs are linear, so there is an optimum at
 a vertex. Times, makespans, delays and costs of single jobs are of this form, shares of a resource are not.
+
+A row that limits the objective to good values, as a search for alternatives adds, may have any columns and any side:
+the optimum without the row satisfies it if any point does.
 """
 
 from __future__ import annotations
@@ -89,7 +92,7 @@ def _free_steps(problem: Problem, steps: Floats, free: Bools) -> Floats:
 def _read_rows(problem: Problem, steps: Floats, free: Bools, found: _Sizes, sides: _Sizes) -> None:
     matrix = problem.matrix
     row, column, value = matrix.row_of, matrix.columns, matrix.values
-    inside = free[column] & (value != 0)
+    inside = free[column] & (value != 0) & ~_limits_of_costs(problem)[row]
     count = np.bincount(row[inside], minlength=matrix.rows)
     many = np.flatnonzero(count > 2)
     if len(many):
@@ -113,6 +116,27 @@ def _read_rows(problem: Problem, steps: Floats, free: Bools, found: _Sizes, side
         rows = np.flatnonzero((count > 0) & np.isfinite(ends))
         sides.columns.append(first[rows])
         sides.sizes.append(np.abs(ends[rows]) / scale[rows])
+
+
+def _limits_of_costs(problem: Problem) -> Bools:
+    """Whether a row is a positive multiple of the objective, and forbids only worse values, without a condition."""
+    matrix = problem.matrix
+    if not problem.objectives:
+        return np.zeros(matrix.rows, dtype=np.bool_)
+    objective = problem.objectives[0]
+    costs, minimizes = objective.costs(problem.columns), objective.sense == "minimize"
+    found: Bools = np.isinf(problem.row_lower if minimizes else problem.row_upper)
+    found[problem.conditions.rows] = False
+    cost, value = costs[matrix.columns], matrix.values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(value == 0, 0.0, cost / value)
+    least, most = np.full(matrix.rows, np.inf), np.zeros(matrix.rows)
+    used = np.flatnonzero((cost != 0) | (value != 0))
+    np.minimum.at(least, matrix.row_of[used], ratio[used])
+    np.maximum.at(most, matrix.row_of[used], ratio[used])
+    count = np.bincount(matrix.row_of[used], minlength=matrix.rows)
+    found &= (count == np.count_nonzero(costs)) & (least > 0) & (most - least <= ROUNDING * most)
+    return found
 
 
 def _read_intervals(

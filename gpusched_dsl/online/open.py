@@ -31,7 +31,7 @@ from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.online.rollouts.generated import seeds_of
-from gpusched_dsl.online.rollouts.outlook import Outlooks
+from gpusched_dsl.online.rollouts.outlook import Outlooks, check_arrivals
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import (
     BY_CONTROLLERS,
@@ -150,10 +150,13 @@ def loop_of(
         if futures is not None and futures.arrivals == "generated":
             seeds_of(setup.base.instance.scenario)
     if setup.external:
-        return LiveEventLoop(setup, journal, stop, on_plan, examine, against, look_ahead=outlooks)
-    replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
-    loop = EventLoop(setup, journal, stop, on_plan, examine, against, replay, look_ahead=outlooks)
-    warn_of_load(loop)
+        loop: EventLoop = LiveEventLoop(setup, journal, stop, on_plan, examine, against, look_ahead=outlooks)
+    else:
+        replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
+        loop = EventLoop(setup, journal, stop, on_plan, examine, against, replay, look_ahead=outlooks)
+        warn_of_load(loop)
+    for planner in _portfolios(setup):
+        check_arrivals(loop, planner.portfolio, planner.continuing or planner.members)
     return loop
 
 

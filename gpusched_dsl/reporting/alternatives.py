@@ -113,14 +113,23 @@ class Alternatives:
             for at in changed.tolist():
                 yield family, entry_name(family, family.slice.start + at), float(before[at]), float(after[at])
 
+    def _is_choice(self, family: Family) -> bool:
+        """Whether the values of a family are binaries for elements, so that their names tell its values."""
+        problem = self.results[0].solved.problem
+        low, high = problem.lower[family.slice].min(initial=0.0), problem.upper[family.slice].max(initial=1.0)
+        return bool(family.domain.components) and low >= 0 and high <= 1
+
     def lines(self) -> list[str]:
         """Return the differences of each solution from the first as text, and whether there may be others."""
         lines = []
         for rank in range(2, len(self.results) + 1):
             parts = list(self._differences_of(rank))
-            gone = [entry for _, entry, first, value in parts if (first, value) == (1.0, 0.0)]
-            new = [entry for _, entry, first, value in parts if (first, value) == (0.0, 1.0)]
-            other = [f"{e} {f:g} -> {v:g}" for _, e, f, v in parts if (f, v) not in ((1.0, 0.0), (0.0, 1.0))]
+            chosen = [self._is_choice(family) for family, *_ in parts]
+            gone = [e for is_choice, (_, e, first, _) in zip(chosen, parts, strict=True) if is_choice and first == 1]
+            new = [e for is_choice, (_, e, first, _) in zip(chosen, parts, strict=True) if is_choice and first == 0]
+            other = [
+                f"{e} {f:g} -> {v:g}" for is_choice, (_, e, f, v) in zip(chosen, parts, strict=True) if not is_choice
+            ]
             texts = [f"{'; '.join(_list_entries(gone))} -> {'; '.join(_list_entries(new))}"] if gone or new else []
             lines.append(f"  {rank}: " + "; ".join([*texts, *_list_entries(other)]))
         return [*lines, self.note]

@@ -11,6 +11,8 @@ from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, targe
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 
@@ -29,6 +31,16 @@ def relax_integers(problem: Problem, backend: Backend) -> Problem:
 
 
 def solve_relaxed(problem: Problem, backend: Backend, options: SolveOptions, monitor: Monitor | None) -> Solution:
-    """Solve the relaxation, without tightenings, heuristics and decomposition; raise as `solve_problem` does."""
+    """Solve the relaxation, without tightenings, heuristics and decomposition.
+
+    Raises DiagnosticError as `solve_problem` does, and GSM4003 naming the relaxation as the reason.
+    """
     plain = structs.replace(options, tighten=False, heuristic="off", decompose="off")
-    return solve_problem(relax_integers(problem, backend), backend, plain, None, monitor)
+    try:
+        return solve_problem(relax_integers(problem, backend), backend, plain, None, monitor)
+    except DiagnosticError as error:
+        if backend.capabilities.continuous or error.diagnostics[0].code != "GSM4003":
+            raise
+        message = f"`{backend.name}` solves integer problems, and the relaxation has no integer variables"
+        help = "choose another backend for it, such as `highs` or `scip`"
+        raise DiagnosticError([Diagnostic("GSM4003", message, help=help)]) from error

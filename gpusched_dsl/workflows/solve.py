@@ -97,6 +97,10 @@ def solve_scenario(
                 built = scenario.build(full=False, earlier=instance)
                 instance = built.instance
                 observer.has_read(built)
+                if config.alternatives is not None or config.options_of is not None:
+                    from gpusched_dsl.workflows.alternatives import check_request
+
+                    check_request(built, config.alternatives, config.options_of)
                 start = start_from(built, config.warm_start, method.judge, options, monitor, observer.begin)
                 built = method.with_problem(built, options, clock)
             observer.has_built(built)
@@ -185,7 +189,6 @@ def _with_other_solutions(
     if config.alternatives is None and config.options_of is None:
         return result
     from gpusched_dsl.workflows.alternatives import (
-        TooLargeForAlternatives,
         solver_of,
         with_alternatives,
         with_options,
@@ -200,7 +203,9 @@ def _with_other_solutions(
             if config.options_of is not None:
                 observer.begin(f"options of {config.options_of}")
                 result = with_options(result, built, config.options_of, solve)
-    except TooLargeForAlternatives as failure:  # the solution remains
+    except DiagnosticError as failure:  # the solution remains, except if what was asked for does not exist
+        if failure.diagnostics[0].code == "GSM6021":
+            raise
         return replace(result, provenance=_with_warnings(result.provenance, _as_warnings(failure)))
     return result
 

@@ -19,6 +19,7 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
 
@@ -66,9 +67,28 @@ def test_shares_are_refused(rows: list[object], words: str) -> None:
     assert "row[0]" in finding.notes[0]
 
 
+def test_limits_of_the_objective_need_no_step() -> None:
+    """The optimum on the steps satisfies them if any point does. Rows for other costs do not."""
+    costs, rows = [1, 2, 3], [at_least(4, 1, 0, 1), at_least(3, 0, 1, 1)]
+    for limit, feasible in ((12.3456789, True), (9.87654321, False)):
+        one = problem(minimize(*costs), columns=3, rows=[*rows, at_most(limit, *costs)], upper=9, integer=[2])
+        solved = solve_problem(one, "cpsat", EXACT)
+        assert (solved.point is not None) == feasible
+    for row in (at_most(12, 1, 2.5, 3), at_least(12, *costs)):
+        assert refusal(problem(minimize(*costs), columns=3, rows=[*rows, row], upper=9, integer=[2])).code == "GSM4003"
+
+
 def test_numbers_without_a_common_divisor_are_refused() -> None:
     finding = refusal(problem(minimize(1, 0), columns=2, rows=[at_least(np.pi, 1, np.e)], upper=9, integer=[1]))
     assert (finding.code, "common divisor" in finding.notes[0]) == ("GSM4003", True)
+
+
+def test_a_relaxation_is_refused_as_such() -> None:
+    """Not as continuous variables that nobody declared."""
+    one = problem(maximize(1, 1, 1), columns=3, rows=[at_most(3, 1, 1, 1)], upper=2, integer=True)
+    with pytest.raises(DiagnosticError, match="the relaxation has no integer variables") as caught:
+        solve_relaxed(one, adapter.CpsatBackend(), EXACT, None)
+    assert [d.code for d in caught.value.diagnostics] == ["GSM4003"]
 
 
 def test_columns_without_bounds() -> None:

@@ -11,7 +11,9 @@ import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
+from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.workflows.method import SolverMethod
 
 MODEL = """
 model Place "jobs on nodes" {
@@ -206,6 +208,83 @@ def test_what_has_no_alternatives(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError) as caught:
         model.solve(alternatives=1)
     assert [d.code for d in caught.value.diagnostics] == ["GSM4011"]
+
+
+def test_a_request_is_checked_before_the_solve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong name must not cost the solution of a long solve."""
+    monkeypatch.setattr(SolverMethod, "solve", lambda *_: pytest.fail("solved"))
+    model = load(tmp_path, text(draw(0)))
+    for asked, code in (({"options_of": "j9"}, "GSM6021"), ({"alternatives": 2, "distinct_by": ["onn"]}, "GSM4024")):
+        with pytest.raises(DiagnosticError) as caught:
+            model.solve(**asked)  # type: ignore[arg-type]
+        assert [d.code for d in caught.value.diagnostics] == [code]
+
+
+ENDLESS = """
+model Endless {
+  var x integer;  var b binary;
+  minimize f: b;
+  constraint k: x + b >= 0;
+}
+"""
+
+
+def test_a_failed_search_loses_nothing(tmp_path: Path) -> None:
+    """HiGHS cannot exclude a value of an integer without an upper bound; another solver can."""
+    model = load(tmp_path, ENDLESS)
+    result = model.solve(alternatives=3, gap=0.0)
+    assert result.alternatives is not None
+    assert result.objective == 0
+    assert (result.alternatives.complete, result.alternatives.reason) == (False, "error")
+    [warning] = result.warnings
+    assert (warning.code, warning.severity) == ("GSM3202", Severity.WARNING)
+    assert "`x` has an upper bound" in warning.message
+    found = model.solve(alternatives=3, gap=0.0, backend="scip").alternatives
+    assert found is not None
+    assert len({r.value("x") for r in found.results}) == 3
+
+
+def test_values_of_integers_are_shown(tmp_path: Path) -> None:
+    """Only binaries for elements are told by the names of these elements."""
+    found = (
+        load(tmp_path, "model M { var x integer >= 0 <= 2; minimize f: 0 * x + 1; }").solve(alternatives=5).alternatives
+    )
+    assert found is not None
+    first = found.results[0].value("x")
+    others = [r.value("x") for r in found.results[1:]]
+    assert found.lines()[:-1] == [f"  {n}: x {first:g} -> {v:g}" for n, v in enumerate(others, start=2)]
+
+
+LATE = """
+model Late {
+  set Jobs;  set Nodes;
+  param weight[Jobs];  param time[Jobs, Nodes];
+  var on[Jobs, Nodes] binary;
+  var late[Jobs] >= 0;
+  minimize cost: sum[j in Jobs] weight[j] * late[j] + 0.3 * sum[j in Jobs, n in Nodes] on[j, n];
+  constraint once[j in Jobs]: sum[n in Nodes] on[j, n] <= 1;
+  constraint alone[n in Nodes]: sum[j in Jobs] on[j, n] <= 1;
+  constraint due[j in Jobs]: late[j] >= 4 - sum[n in Nodes] (4 - time[j, n]) * on[j, n];
+}
+scenario S for Late {
+  table Jobs: weight = a 1.1 b 0.7 c 2;
+  table time[Jobs, Nodes]: m n = a 1 1.5  b 0.25 2  c 1 1.75;
+}
+"""
+
+
+def test_cpsat_finds_those_of_models_with_continuous_costs(tmp_path: Path) -> None:
+    """The row that limits the costs has several continuous variables."""
+    pytest.importorskip("ortools")
+    model = load(tmp_path, LATE)
+    found = {b: model.solve(alternatives=40, within=1.0, gap=0.0, backend=b).alternatives for b in ("highs", "cpsat")}
+    highs, cpsat = found["highs"], found["cpsat"]
+    assert highs is not None
+    assert cpsat is not None
+    assert highs.complete
+    assert cpsat.complete
+    assert len(highs.results) > 5
+    assert cpsat.table["objective"].to_list() == pytest.approx(highs.table["objective"].to_list())
 
 
 def test_an_infeasible_problem_has_none(tmp_path: Path) -> None:

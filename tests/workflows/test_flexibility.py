@@ -183,6 +183,15 @@ def test_the_dual_is_the_slope_of_the_cost() -> None:
     assert beyond.days[0].offers[0].shed == pytest.approx(0.4)
 
 
+def test_the_relaxation_of_an_integer_solver_is_solved_by_another() -> None:
+    pytest.importorskip("ortools")
+    case = Case([50, 20, 80, 30, 40], [(110, 2, 0, 3), (230, 1, 1, 4)], 1)
+    given = text([case]).replace("  constraint cooled: sum[h in Slots] cools[h] >= cooling;\n", "")
+    highs, cpsat = (gs.loads(given).flexibility("1", method=b, offers=(0.05, 0.1), gap=0) for b in ("highs", "cpsat"))
+    for name in ("cost", "relaxed_price"):
+        assert cpsat.table[name].to_list() == pytest.approx(highs.table[name].to_list())
+
+
 def test_moves_and_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One job of 200 W in slots 0 to 2; slot 1 is cheapest, then slot 2. On the other day slot 2 is too late."""
     days = [Case([50, 10, 20], [(200, 1, 0, 2)], 1), Case([50, 10, 20], [(200, 1, 0, 1)], 1)]

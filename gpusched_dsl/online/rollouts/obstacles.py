@@ -25,10 +25,11 @@ def reasons_against(loop: EventLoop, planner: Planner) -> list[str]:
     inner = planner.planner if isinstance(planner, StatelessPlanner) else planner
     if not isinstance(inner, PolicyPlanner):
         return [f"`{planner.name}` is a solver"]
-    return [*_of_block(loop), *_of_policy(inner, loop.online)]
+    return [*reasons_of_block(loop), *_of_policy(inner, loop.online)]
 
 
-def _of_block(loop: EventLoop) -> list[str]:
+def reasons_of_block(loop: EventLoop) -> list[str]:
+    """Return the reasons against rollouts on arrays with plans by any planner."""
     online, placement = loop.online, loop.placement
     found = [f"the block has a line `{word}`" for word, stated in (
         ("work", online.work), ("speed", online.speed), ("on", online.changes), ("outage", online.outages),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,8 +12,10 @@ from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.placement import PlacementEvaluator
+from gpusched_dsl.language.checked_policy import CheckedPortfolio
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.source import Span
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.planners.policy import PolicyPlanner
@@ -24,7 +26,7 @@ from gpusched_dsl.online.rollouts.forked import forked_cost
 from gpusched_dsl.online.rollouts.formulas import NotOnArrays
 from gpusched_dsl.online.rollouts.generated import GeneratedJobs
 from gpusched_dsl.online.rollouts.light import LightFuture, LightRollout
-from gpusched_dsl.online.rollouts.obstacles import reasons_against
+from gpusched_dsl.online.rollouts.obstacles import reasons_against, reasons_of_block
 from gpusched_dsl.online.rollouts.terminal import TerminalValue
 from gpusched_dsl.policies.placement_reader import cluster_of
 
@@ -68,9 +70,7 @@ class RunOutlook:
             return light.cost(values)
         if future.arrivals:
             reason = next(iter(self.outlooks.reasons[planner.name]), "a policy has asked for a later plan")
-            message = f"no arrivals can be drawn for futures with plans by `{planner.name}`: {reason}"
-            help = "write `futures` without `with arrivals`, or continue with another policy: `continue with Greedy;`"
-            raise DiagnosticError([Diagnostic("GSM7016", message, help=help)])
+            raise no_arrivals(planner.name, reason)
         return forked_cost(self._loop_of(future), values, planner, future, self._terminal)
 
     def _light(self, planner: Planner, future: SimulatedFuture) -> LightRollout | None:
@@ -108,3 +108,21 @@ class RunOutlook:
         left = loop.world.remaining()[loop.world.present()]
         lasts = PlacementEvaluator(model, self.instance.store, limits).time
         return TerminalValue.of(work, left, lasts, loop.setup.clock)
+
+
+def check_arrivals(loop: EventLoop, portfolio: CheckedPortfolio, continuing: Sequence[Planner]) -> None:
+    """Raise DiagnosticError (GSM7016) if arrivals of the past cannot be drawn for plans by one of these planners."""
+    futures = portfolio.futures
+    if futures is None or futures.arrivals != "past":
+        return
+    for planner in continuing:
+        if reasons := reasons_against(loop, planner):
+            raise no_arrivals(planner.name, reasons[0], futures.span, of_block=bool(reasons_of_block(loop)))
+
+
+def no_arrivals(name: str, reason: str, span: Span | None = None, *, of_block: bool = False) -> DiagnosticError:
+    """Return the error of futures `with arrivals` that cannot be simulated."""
+    message = f"no arrivals can be drawn for futures with plans by `{name}`: {reason}"
+    other = "" if of_block else ", or continue with another policy: `continue with Greedy;`"
+    help = f"write `futures` without `with arrivals`, or `with generated arrivals`{other}"
+    return DiagnosticError([Diagnostic("GSM7016", message, span, "of copies of past jobs", help=help)])

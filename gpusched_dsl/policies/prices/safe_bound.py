@@ -111,7 +111,7 @@ def _of_rows(problem: Problem, duals: Floats) -> Floats:
     """Return what each row contributes, rounded down."""
     used = np.flatnonzero(duals)
     side = np.where(duals[used] > 0, problem.row_lower[used], problem.row_upper[used])
-    return _down(duals[used] * side)
+    return np.where(side == 0, 0.0, _down(duals[used] * side))
 
 
 def _needs_bounds(low: Floats, high: Floats, lower: Floats, upper: Floats) -> np.ndarray:
@@ -157,7 +157,9 @@ def _up(values: Floats) -> Floats:
 
 
 def _down_sum(values: Floats) -> float:
-    """Return a sum, rounded down by more than its rounding errors."""
+    """Return a sum, rounded down by more than its rounding errors; a sum of zeros is exact."""
+    if not values.any():
+        return 0.0
     relative = float(_sum_error(np.array([len(values) + 1.0]))[0])
     error = relative * float(np.abs(values).sum()) * 1.0001
     return float(np.nextafter(float(values.sum()) - error, -np.inf))

@@ -9,11 +9,12 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.problem import Family, Problem
-from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked import CheckedModel, CheckedVariable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 CODE = "GSM4024"
+INTEGERS = ("integer", "binary")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +37,24 @@ class Compared:
         return np.rint(point[self.columns]).astype(np.int64)
 
 
+def check_distinct(model: CheckedModel, names: Sequence[str] = ()) -> None:
+    """Raise DiagnosticError (GSM4024) for unknown names, and if there are no integer variables to compare."""
+    known = model.variables
+    findings = [_unknown(name, list(known)) for name in names if name not in known]
+    findings += [_continuous(known[name]) for name in names if name in known and known[name].kind not in INTEGERS]
+    if findings:
+        raise DiagnosticError(findings)
+    if not any(variable.kind in INTEGERS for variable in known.values()):
+        raise _not_told_apart(model.name)
+
+
 def choose_compared(problem: Problem, model: CheckedModel, names: Sequence[str] = ()) -> Compared:
     """Compare the named variables; by default that of the placement, without one all integer variables.
 
-    Raises DiagnosticError (GSM4024) for unknown names, and if there are no integer variables to compare.
+    Raises DiagnosticError (GSM4024) as `check_distinct` does, and if the integer variables have no elements.
     """
+    check_distinct(model, names)
     known = {family.name: family for family in problem.variables}
-    findings = [_unknown(name, known) for name in names if name not in known]
-    findings += [
-        _continuous(problem, known[name]) for name in names if name in known and not _is_integer(problem, known[name])
-    ]
-    if findings:
-        raise DiagnosticError(findings)
     chosen = [known[name] for name in names]
     if not chosen and model.placement is not None:
         placed = known[model.placement.variable]
@@ -55,9 +62,7 @@ def choose_compared(problem: Problem, model: CheckedModel, names: Sequence[str] 
     if not chosen:
         chosen = [family for family in problem.variables if family.size and _is_integer(problem, family)]
     if not chosen:
-        message = f"solutions of `{problem.name}` cannot be told apart: it has no integer variables"
-        help = "alternatives differ in integer or binary variables; continuous values may differ by any amount"
-        raise DiagnosticError([Diagnostic(CODE, message, help=help)])
+        raise _not_told_apart(problem.name)
     sizes = [family.size for family in chosen]
     columns = np.concatenate([np.arange(family.slice.start, family.slice.stop) for family in chosen])
     return Compared(problem, tuple(chosen), columns.astype(np.int64), np.repeat(np.arange(len(sizes)), sizes))
@@ -67,11 +72,17 @@ def _is_integer(problem: Problem, family: Family) -> bool:
     return bool(problem.integer[family.slice].all())
 
 
-def _unknown(name: str, known: dict[str, Family]) -> Diagnostic:
-    help = did_you_mean(name, list(known)) or f"the variables are {', '.join(known)}"
+def _unknown(name: str, known: list[str]) -> Diagnostic:
+    help = did_you_mean(name, known) or f"the variables are {', '.join(known)}"
     return Diagnostic(CODE, f"`{name}`, by which alternatives are to differ, is not a variable", help=help)
 
 
-def _continuous(problem: Problem, family: Family) -> Diagnostic:
-    message = f"`{family.name}`, by which alternatives are to differ, is not an integer variable"
-    return Diagnostic(CODE, message, family.span, help="name integer or binary variables")
+def _continuous(variable: CheckedVariable) -> Diagnostic:
+    message = f"`{variable.name}`, by which alternatives are to differ, is not an integer variable"
+    return Diagnostic(CODE, message, variable.span, help="name integer or binary variables")
+
+
+def _not_told_apart(name: str) -> DiagnosticError:
+    message = f"solutions of `{name}` cannot be told apart: it has no integer variables"
+    help = "alternatives differ in integer or binary variables; continuous values may differ by any amount"
+    return DiagnosticError([Diagnostic(CODE, message, help=help)])

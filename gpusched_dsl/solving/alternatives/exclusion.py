@@ -18,7 +18,7 @@ from gpusched_dsl.solving.alternatives.symmetry import Symmetry
 from gpusched_dsl.solving.lexicographic import KeptObjective, stage_problem
 
 # No author can write these names.
-OTHER, ABOVE, BELOW, USED = "(another solution)", "(above)", "(below)", "(used up to here)"
+OTHER, ABOVE, BELOW, USED = "(another solution)", "(a larger value)", "(a smaller value)", "(used up to here)"
 MOST_COLUMNS = 1_000_000  # that are added against equal solutions; beyond, these are found and dropped
 ROUNDING = 1e-9
 

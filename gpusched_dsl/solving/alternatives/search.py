@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.alternatives.compared import Compared
 from gpusched_dsl.solving.alternatives.exclusion import exclude_points, with_cutoff
@@ -26,7 +27,8 @@ class FoundAlternatives:
     """Solutions from the best on, the given one among them; `differ` is in how many compared values from the best.
 
     `complete`: no others are within the limit, by the proofs of the solver. Otherwise `reason` says why the search
-    ended: `count`, or that of the last solve, such as `time`; `repeated` for too many equal ones.
+    ended: `count`, or that of the last solve, such as `time`; `repeated` for too many equal ones; `error` for the
+    `failure` of a solve.
     """
 
     solutions: tuple[Solution, ...]
@@ -34,6 +36,7 @@ class FoundAlternatives:
     complete: bool
     reason: str
     repeated: int
+    failure: tuple[Diagnostic, ...] = ()
 
 
 def find_alternatives(
@@ -42,7 +45,7 @@ def find_alternatives(
     """Find up to `count` solutions, with `first`, whose first objective is within this share of the best.
 
     `first` has a point of the problem that `compared` belongs to. Each is the best of those that remain, within the gap
-    of `solve`, and excluded under all names. Raises what `solve` raises.
+    of `solve`, and excluded under all names. What `solve` raises ends the search: those found so far remain.
     """
     problem, found = compared.problem, [first]
     assert first.point is not None
@@ -54,9 +57,14 @@ def find_alternatives(
         sign = 1.0 if problem.objectives[0].sense == "minimize" else -1.0
         limited = with_cutoff(problem, best + sign * within * abs(best))
     complete, reason, repeated = False, "count", 0
+    failure: tuple[Diagnostic, ...] = ()
     while len(found) < count:
         step = exclude_points(limited, compared, excluded, symmetry)
-        solved = solve(step.problem)
+        try:
+            solved = solve(step.problem)
+        except DiagnosticError as error:
+            reason, failure = "error", tuple(error.diagnostics)
+            break
         solved.close()
         if solved.status is Status.INFEASIBLE:
             complete, reason = True, ""
@@ -82,7 +90,7 @@ def find_alternatives(
     reference = compared.values(_point(ranked[0]))
     aligned = [symmetry.align(_point(one), _point(ranked[0])) for one in ranked]
     differ = tuple(int((compared.values(point) != reference).sum()) for point in aligned)
-    return FoundAlternatives(tuple(ranked), differ, complete, reason, repeated)
+    return FoundAlternatives(tuple(ranked), differ, complete, reason, repeated, failure)
 
 
 def restate(first: Solution, problem: Problem, point: Floats, otherwise: Floats, solved: Solution) -> Solution:

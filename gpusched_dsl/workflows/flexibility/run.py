@@ -35,6 +35,7 @@ from gpusched_dsl.workflows.flexibility.event import EventSlots, event_of
 from gpusched_dsl.workflows.flexibility.model import ShedModel, with_shed
 from gpusched_dsl.workflows.flexibility.moves import Moves
 from gpusched_dsl.workflows.listener import Listener
+from gpusched_dsl.workflows.method import DEFAULT
 
 KILOWATT = parse_unit_text("kW")
 
@@ -122,7 +123,7 @@ def flexibility(
 
 
 class _Solver:
-    """Solves the problems of days, each within the time limit."""
+    """Solves the problems of days, each within the time limit; relaxations by HiGHS if the solver takes none."""
 
     def __init__(self, backend: Backend, options: SolveOptions, monitor: Monitor | None) -> None:
         self.backend, self.options, self.monitor = backend, options, monitor
@@ -132,11 +133,13 @@ class _Solver:
         return self.monitor is not None and self.monitor.stop_requested
 
     def __call__(self, problem: Problem, start: Floats | None, relax: bool) -> Solution:
-        options = self.options
+        backend, options = self.backend, self.options
         if relax:
-            problem = relax_integers(problem, self.backend)
+            if not backend.capabilities.continuous:
+                backend, options = registered_backend(DEFAULT), structs.replace(options, extra={})
+            problem = relax_integers(problem, backend)
             options = structs.replace(options, tighten=False, heuristic="off", decompose="off")
-        return solve_problem(problem, self.backend, options, start, self.monitor)
+        return solve_problem(problem, backend, options, start, self.monitor)
 
 
 def _are_scenarios(days: Sequence[Day]) -> bool:

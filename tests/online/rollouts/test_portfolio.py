@@ -295,6 +295,24 @@ def test_arrivals_need_rollouts_on_arrays() -> None:
     assert "no arrivals can be drawn for futures with plans by `RandomisedGreedy`" in refused(text, BLOCK, "P")
 
 
+@pytest.mark.parametrize(
+    ("line", "online", "words"),
+    [
+        ("", "Failing", "the block has a line `outage`"),
+        ("continue with RandomisedGreedy;", BLOCK, "`RandomisedGreedy` has a line `repeat`"),
+    ],
+)
+def test_arrivals_that_cannot_be_drawn_are_refused_before_the_run(line: str, online: str, words: str) -> None:
+    """A help that names another policy is of no use where the block is the reason."""
+    text = cluster(some_jobs(0, 4), more=f"policy P extends Drawing {{ {line} }}")
+    with pytest.raises(DiagnosticError, match="no arrivals can be drawn") as found:
+        driver(text, online, "S", "P")
+    [diagnostic] = found.value.diagnostics
+    assert words in diagnostic.message
+    assert diagnostic.primary is not None
+    assert ("continue with Greedy" in (diagnostic.help or "")) == bool(line)
+
+
 def test_controllers_are_refused(tmp_path: Path) -> None:
     (tmp_path / "c.gsm").write_text(cluster(some_jobs(8, 4)), encoding="utf-8")
     with pytest.raises(DiagnosticError, match="cannot be run by 2 controllers"):

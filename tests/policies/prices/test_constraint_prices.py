@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from msgspec import structs
 from priced_models import exact_bound, instance, opened, relaxed_optimum
 
 import gpusched_dsl as gs
@@ -101,6 +103,16 @@ scenario S for M { Nodes = 1..3;  table Jobs: gain[$] = a 2  b 5  c 3; }
     assert bound >= 8.0
     result = gs.loads(text).solve(backend="Priced")
     assert (result.status, result.bound) == ("broken", None)  # it fills three nodes, and two have room
+
+
+def test_a_bound_of_zero_is_zero() -> None:
+    """Not the largest number below it, which would be shown."""
+    _, built = opened(instance(0))
+    problem = replace(
+        built.problem, row_lower=np.full(built.problem.rows, -np.inf), row_upper=np.zeros(built.problem.rows)
+    )
+    problem = replace(problem, objectives=(structs.replace(problem.objectives[0], terms=()),))
+    assert safe_bound(problem, np.zeros(problem.rows)) == 0.0
 
 
 def test_columns_without_bounds_get_them_from_rows() -> None:
