@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
 
-FIRST_GAIN, LEAST_GAIN = 0.05, 1e-5  # what is aimed at, relative to the value or the size
+FIRST_GAIN, LEAST_GAIN = 0.05, 1e-6  # what is aimed at, relative to the value or the size
 LESS = 0.35  # of the gain is aimed at, after so many steps that have not reached half of it
 PATIENCE = 80
 DEFLECTION = 1.5
