@@ -202,14 +202,27 @@ class _Integers:
         unit = np.where(np.isinf(units), 1.0, units)[entry]
         scaled = np.where(mine, coefficients / unit[matrix.row_of], 0.0)
         constants = np.where(chosen, arguments.constants / unit, 0.0)
-        if max(np.abs(scaled).max(initial=0.0), np.abs(constants).max(initial=0.0)) > np.sqrt(LARGEST):
-            raise DiagnosticError([_no_unit(problem, definition)])
+        largest = max(np.abs(scaled).max(initial=0.0), np.abs(constants).max(initial=0.0))
+        if largest > np.sqrt(LARGEST):
+            raise DiagnosticError([_too_large(problem, definition, largest)])
         return _Integers._made(matrix.starts, matrix.columns, scaled, constants)
 
     @staticmethod
     def _made(starts: Codes, columns: Int32s, values: Floats, constants: Floats) -> _Integers:
         numbers = (np.rint(v).astype(np.int64).tolist() for v in (values, constants))
         return _Integers(starts.tolist(), columns.tolist(), *numbers)
+
+
+def _too_large(problem: Problem, definition: IntervalDefinition, largest: float) -> Diagnostic:
+    return Diagnostic(
+        "GSM4006",
+        f"CP-SAT cannot represent `{definition.name}` in integers of 64 bits",
+        definition.span,
+        notes=(
+            f"its largest number is {largest:.3g} times the common unit of all, at most {np.sqrt(LARGEST):.3g} fit",
+        ),
+        help=HELP,
+    )
 
 
 def _no_unit(problem: Problem, definition: IntervalDefinition) -> Diagnostic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
@@ -61,6 +61,14 @@ def run_method(
         raise KeyboardInterrupt from None
 
 
+@dataclass(frozen=True, eq=False)
+class _SharedBounds:
+    """Bounds of the total and of the mean completion time: the same for all methods."""
+
+    total: RunBound
+    completion: RunBound | None
+
+
 def _run_method(
     workspace: Workspace,
     config: RunConfig,
@@ -70,8 +78,12 @@ def _run_method(
     tell: Tell | None,
     warnings: Sequence[Diagnostic],
     note: Callable[[str], None] | None = None,
+    known: _SharedBounds | None = None,
 ) -> RunResult:
-    """Do the work of `run_method`; raise StoppedEarly at Ctrl-C before the run begins; later it stops `control`."""
+    """Do the work of `run_method`; raise StoppedEarly at Ctrl-C before the run begins; later it stops `control`.
+
+    `known` are bounds that another method has proved for the same scenario.
+    """
     samples, start = CostSamples(), time.perf_counter()
 
     def observe(loop: SimulationLoop) -> None:
@@ -93,7 +105,14 @@ def _run_method(
             loop = loop_of(setup, stop=wants_to_stop, on_plan=observe, fast=False)
             outcome, info = _verify_replay(outcome, info, loop)
     result = RunResult(outcome, info, samples)
-    if config.bound and outcome.online.window is not None:
+    if config.bound and known is not None:
+        unfinished = has_unfinished_jobs(result.history)
+        result = replace(
+            result,
+            given_bound=RunBound(None, UNFINISHED) if unfinished else known.total,
+            completion_bound=None if unfinished else known.completion,
+        )
+    elif config.bound and outcome.online.window is not None:
         with CtrlC(control):
             base = with_real_values(workspace, config, outcome.online, outcome.base)
             bound = relaxation_bound(result.history, base, monitor=_StopMonitor(wants_to_stop))
@@ -108,7 +127,7 @@ def _run_method(
         from gpusched_dsl.workflows.why_gap import gap_parts
 
         with CtrlC(control):
-            parts = gap_parts(workspace, config, result, wants_to_stop)
+            parts = gap_parts(workspace, config, result, wants_to_stop)  # the result remains without them
         if isinstance(parts, Diagnostic):
             result = replace(result, run_info=replace(info, warnings=(*info.warnings, parts)))
         else:
@@ -192,15 +211,16 @@ def run_methods(
     if config.journal is not None:
         raise ValueError("a journal records one run: give each method a separate journal")
     rows: list[RunRow] = []
-    relaxation: RunBound | None = None  # the same for all methods
-    completion: RunBound | None = None
+    known: _SharedBounds | None = None  # of the first method that has a bound
     control = Control()
     for method in methods:
         if begin is not None:
             begin(method)
-        method_config = replace(config, method=method, bound=config.bound and relaxation is None)
+        method_config = replace(config, method=method)
         try:
-            result = _run_method(workspace, method_config, control, stop=stop, tell=tell, warnings=warnings)
+            result = _run_method(
+                workspace, method_config, control, stop=stop, tell=tell, warnings=warnings, known=known
+            )
         except StoppedEarly:
             if not rows:
                 raise KeyboardInterrupt from None
@@ -208,26 +228,22 @@ def run_methods(
         except DiagnosticError as error:
             rows.append(RunRow(method, None, tuple(error.diagnostics)))
             continue
-        if method_config.bound and result.bound.value is not None:
-            relaxation, completion = result.bound, result.completion_bound
-        elif relaxation is not None:
-            unfinished = has_unfinished_jobs(result.history)
-            result = replace(
-                result,
-                given_bound=RunBound(None, UNFINISHED) if unfinished else relaxation,
-                completion_bound=None if unfinished else completion,
-            )
+        if config.bound and known is None and result.bound.value is not None:
+            known = _SharedBounds(result.bound, result.completion_bound)
         rows.append(RunRow(method, result))
         if result.ended == "interrupt" or control.stop_requested:
             break
     in_windows = any(r.result is not None and r.result.outcome.online.window is not None for r in rows)
     if (
         in_windows
-        and relaxation is not None
-        and any(r.result is not None and relaxation.is_refuted_by(r.result.total) for r in rows)
+        and known is not None
+        and any(r.result is not None and known.total.is_refuted_by(r.result.total) for r in rows)
     ):
         other = RunBound(None, OTHER_PRICES)
-        rows = [r if r.result is None else replace(r, result=replace(r.result, given_bound=other)) for r in rows]
+        rows = [
+            r if r.result is None else replace(r, result=replace(r.result, given_bound=other, gap_parts=None))
+            for r in rows
+        ]
     if all(row.result is None for row in rows):
         raise DiagnosticError([d for row in rows for d in row.diagnostics])
     return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))

@@ -136,7 +136,7 @@ def solve_scenario(
     log(f"{title} with {method.name}: {outcome_text(result)}")
     if config.reasons and result.reason != "interrupt" and not (monitor is not None and monitor.stop_requested):
         result = _with_reasons(result, method, observer, clock.rest_of(options.time_limit))
-    if built is not None and result.has_point and result.reason not in (TIME, INTERRUPT):
+    if built is not None and result.has_point:
         result = _with_other_solutions(result, built, config, clock, monitor, observer)
     return SolvedScenario(config, result, instance, start.plan)
 
@@ -188,6 +188,15 @@ def _with_other_solutions(
     """Add alternative solutions and the options of a job, within the rest of the time limit."""
     if config.alternatives is None and config.options_of is None:
         return result
+    if result.reason in (TIME, INTERRUPT):
+        what = "alternatives" if config.alternatives is not None else f"options of `{config.options_of}`"
+        why = "took all of the time" if result.reason == TIME else "was interrupted"
+        warning = Diagnostic(
+            "GSM4024", f"there are no {what}: the first solve {why}",
+            help="they need the best solution: allow more time (`--time-limit`), or a larger gap (`--gap`)",
+            severity=Severity.WARNING,
+        )  # fmt: skip
+        return replace(result, provenance=_with_warnings(result.provenance, (warning,)))
     from gpusched_dsl.workflows.alternatives import (
         solver_of,
         with_alternatives,

@@ -28,10 +28,17 @@ QUEUES = ("ATC", "EDF", "SRTF", "FIFO")  # that continue simulated plans
 def gap_parts(
     workspace: Workspace, config: RunConfig, result: RunResultData, stop: Callable[[], bool]
 ) -> GapParts | Diagnostic:
-    """Return the parts of the gap of a run with this configuration, or a warning with the reason why there are none.
+    """Return the parts of the gap of a run with this configuration, or a warning with the reason why there are none."""
+    try:
+        return _parts(workspace, config, result, stop)
+    except DiagnosticError as error:
+        first = error.diagnostics[0]
+        return _none(f"a run that looks ahead failed ({first.code}): {first.message}", first.help or "run it again")
 
-    Raises DiagnosticError as planning does.
-    """
+
+def _parts(
+    workspace: Workspace, config: RunConfig, result: RunResultData, stop: Callable[[], bool]
+) -> GapParts | Diagnostic:
     bound, in_windows = result.bound, result.outcome.online.window is not None
     if result.ended != ("horizon" if in_windows else "finished"):
         return _none("the run did not finish all jobs", "the totals of unfinished runs cannot be compared")

@@ -179,6 +179,19 @@ def test_numbers_beyond_64_bits_are_refused() -> None:
     assert finding.code == "GSM4006"
 
 
+def test_times_beyond_64_bits_are_refused() -> None:
+    """They have a common unit, and that is not what is reported."""
+    text = """
+    model Long { set J = 1..2;  var s[J] integer >= 0 <= 1000000000000;
+      interval t[j in J] start s[j] length 1 + 4000000000 * (j - 1);
+      minimize s[1] + s[2];  constraint n: no_overlap[j in J] t[j]; }
+    """
+    with pytest.raises(DiagnosticError) as caught:
+        gs.loads(text).solve(backend="cpsat")
+    [finding] = caught.value.diagnostics
+    assert (finding.code, "4e+09 times the common unit" in finding.notes[0]) == ("GSM4006", True)
+
+
 # --- solves ----------------------------------------------------------------------------------------------------------
 
 KNAPSACK = problem(maximize(60, 100, 120), columns=3, rows=[at_most(50, 10, 20, 30)], upper=1, integer=True)

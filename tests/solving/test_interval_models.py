@@ -294,6 +294,53 @@ def test_conditions_on_conditions() -> None:
             assert result.objective == pytest.approx(best), (rule, backend)
 
 
+ENDLESS = """
+model Endless {
+  set Jobs;
+  param lasts[Jobs] integer;
+  var begin[Jobs] integer >= 0;
+  var end >= 0;
+  interval task[j in Jobs] start begin[j] length lasts[j];
+  minimize end;
+  constraint after[j in Jobs]: end >= begin[j] + lasts[j];
+  constraint apart: %s;
+}
+scenario S for Endless { table Jobs: lasts = a 1  b 3  c 2; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "least"),
+    [
+        ("no_overlap[j in Jobs] task[j]", 6),
+        ("not no_overlap[j in Jobs] task[j]", 3),
+        ("cumulative[j in Jobs] (task[j], 1) <= 1", 6),
+        ("not cumulative[j in Jobs] (task[j], 1) <= 2", 3),
+    ],
+)
+def test_starts_without_a_last_time(condition: str, least: float) -> None:
+    """Pairs that can be at any time can overlap: a solver that takes conditions needs no bound, HiGHS names it."""
+    model = gs.loads(ENDLESS % condition)
+    assert model.solve(backend="scip", gap=0).objective == pytest.approx(least)
+    with pytest.raises(DiagnosticError, match="if `begin` has an upper bound"):
+        model.solve(backend="highs")
+
+
+def test_lengths_without_a_least_value() -> None:
+    """They are not negative where their interval is present."""
+    text = (ENDLESS % "no_overlap[j in Jobs] task[j]").replace("param lasts[Jobs]", "var lasts[Jobs]")
+    text = text.replace("minimize end", "minimize end + 4 * sum[j in Jobs] lasts[j]").replace(
+        "scenario S", "scenario T for Endless { Jobs = { a, b }; }\nscenario S"
+    )
+    text = text.replace("constraint after", "constraint total: sum[j in Jobs] lasts[j] >= -5;\n  constraint after")
+    assert gs.loads(text).solve("T", backend="scip", gap=0).objective == pytest.approx(0)
+    optional = text.replace("length lasts[j];", "length lasts[j] optional on on[j];").replace(
+        "var end", "var on[Jobs] binary;\n  var end"
+    )
+    with pytest.raises(DiagnosticError, match="if `lasts` has a lower bound"):
+        gs.loads(optional).solve("T", backend="scip")
+
+
 def test_a_data_condition_that_is_false() -> None:
     text = """model m { var x binary; maximize o: x; interval t[i in 1..2] start i length 2;
       constraint c: x == 1 => no_overlap[i in 1..2] t[i]; } scenario s for m { }"""

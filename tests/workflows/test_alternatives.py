@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
+from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.workflows.method import SolverMethod
@@ -242,6 +245,23 @@ def test_a_failed_search_loses_nothing(tmp_path: Path) -> None:
     found = model.solve(alternatives=3, gap=0.0, backend="scip").alternatives
     assert found is not None
     assert len({r.value("x") for r in found.results}) == 3
+
+
+@pytest.mark.parametrize(("reason", "words"), [("time", "took all of the time"), ("interrupt", "was interrupted")])
+def test_no_time_for_alternatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str, words: str) -> None:
+    """There is no table then, and a warning says so."""
+    solve = SolverMethod.solve
+
+    def stopped(*arguments: Any) -> Any:
+        solved, warnings = solve(*arguments)
+        return replace(solved, status=Status.LIMIT, reason=reason), warnings
+
+    monkeypatch.setattr(SolverMethod, "solve", stopped)
+    result = load(tmp_path, text(draw(0))).solve(alternatives=3, options_of="j0")
+    assert result.objective is not None
+    assert (result.alternatives, result.job_options) == (None, None)
+    [warning] = [w for w in result.warnings if w.code == "GSM4024"]
+    assert words in warning.message
 
 
 def test_values_of_integers_are_shown(tmp_path: Path) -> None:

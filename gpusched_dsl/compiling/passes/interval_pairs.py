@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
+from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rows import RowBuilder, numbers_within
 from gpusched_dsl.compiling.passes.steps import Analysis, Target
@@ -16,6 +17,7 @@ from gpusched_dsl.ir.definitions.scheduling import room
 from gpusched_dsl.ir.domains import Domain, TupleDomain
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.tolerances import ROUNDING
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 def entries_not_taken(analysis: Analysis, target: Target, definition: IntervalDefinition) -> Bools:
@@ -135,8 +137,19 @@ class Intervals(Struct, frozen=True, eq=False, dict=True):
                 )  # fmt: skip
 
     def add_no_negative(self, number: int, what: str) -> None:
-        """State that an argument of present intervals is not negative: `a >= least (1 - present)`."""
+        """State that an argument of present intervals is not negative: `a >= least (1 - present)`.
+
+        Raises DiagnosticError (GSM3202) for an argument without a least value if its interval may be absent.
+        """
         low, _ = self.analysis.bounds.of(self.part(number))
+        low = np.where(self.is_fixed & np.isinf(low), -1.0, low)  # any number below 0: nothing is absent
+        endless = np.flatnonzero(np.isinf(low))
+        if len(endless):
+            problem, bounds, needed = self.builder.problem, self.analysis.bounds, (endless, endless[:0])
+            definition = self.definition
+            raise DiagnosticError(
+                missing_bounds(problem, bounds, self.part(number), needed, definition.name, definition.span)
+            )
         mine = np.flatnonzero(surely_positive(-low))
         if not len(mine):
             return
@@ -224,4 +237,4 @@ def is_at_most_zero(affines: Affines, point: Floats) -> Floats:
 
 def surely_positive(low: Floats) -> Bools:
     """Whether expressions are above 0 by more than rounding, from their least values."""
-    return np.asarray(low > ROUNDING * np.maximum(1.0, np.abs(low)))
+    return np.asarray(np.isposinf(low) | (low > ROUNDING * np.maximum(1.0, np.abs(low))))

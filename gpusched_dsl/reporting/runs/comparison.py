@@ -229,7 +229,17 @@ class RunComparison(MethodComparison[RunRow]):
         if proved is not None and proved.value is not None:
             least = with_unit(number_text(proved.value), self.results[0].unit)
             lines.append(f"mean completion at least {least}: {proved.how}")
-        return lines + self._interruption_note()
+        return [*lines, *self._gap_parts(), *self._interruption_note()]
+
+    def _gap_parts(self) -> list[str]:
+        """Return a line for each method whose gap was divided."""
+        lines = []
+        for row in self.rows:
+            if row.result is not None and row.result.gap_parts is not None:
+                parts, money = row.result.gap_parts.parts, row.result.money
+                texts = (f"{name.replace('_', ' ')} {with_unit(number_text(v), money)}" for name, v in parts.items())
+                lines.append(f"gap of {row.method}: {', '.join(texts)}")
+        return lines
 
     def __repr__(self) -> str:
         return f"<RunComparison {', '.join(row.method for row in self.rows)}>"

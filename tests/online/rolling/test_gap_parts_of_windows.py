@@ -17,6 +17,7 @@ from gpusched_dsl.online.bounds.run_bound import relaxation_bound
 from gpusched_dsl.online.data.real_values import with_real_values
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
+from gpusched_dsl.reporting.runs.comparison import RunComparison
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.why_gap import gap_parts
 
@@ -87,6 +88,20 @@ def test_each_part(tmp_path: Path, text: str) -> None:
     assert parts.methods == ("highs",)
     assert result.bound.how.endswith("at real prices")
     assert "saved by windows that end with the run" in str(result)
+
+
+def test_all_compared_methods_have_parts(tmp_path: Path) -> None:
+    """The bound is proved once; the parts of every method need it."""
+    text = BY_DEFAULT.replace("JOBS", "a 0 1 5  b 4 1 5").replace("CARRY", "")
+    (tmp_path / "m.gsm").write_text(text, encoding="utf-8")
+    compared = gs.load(tmp_path / "m.gsm").run("S", "Ahead", ["highs", "scip"], bound=True, why_gap=True)
+    assert isinstance(compared, RunComparison)
+    for result in compared.results:
+        parts = result.gap_parts
+        assert parts is not None
+        assert sum(parts.parts.values()) == pytest.approx(result.total - result.bound.value)
+        assert not [w for w in result.warnings if w.code == "GSM7017"]
+    assert [line.split(":")[0] for line in compared.footer()[1:]] == ["gap of highs", "gap of scip"]
 
 
 def test_no_part_where_the_run_has_no_bound(tmp_path: Path) -> None:

@@ -10,7 +10,10 @@ from online_texts import machines
 from rollout_texts import cluster, some_jobs
 
 import gpusched_dsl as gs
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.runs.result import RunResult
+from gpusched_dsl.workflows import why_gap
 
 BLOCK = "EveryArrivalAndCompletion"
 
@@ -61,6 +64,18 @@ def test_what_only_the_future_tells(tmp_path: Path) -> None:
     for name in ("myopia", "forecast error", "heuristic loss"):
         assert name in page
     assert json.loads(result.json_text())["gap_parts"]["forecast_error"] == pytest.approx(9 * 3.5 - 1.5)
+
+
+def test_a_failure_of_the_other_runs_loses_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise DiagnosticError([Diagnostic("GSM7013", "the program has failed", help="correct it")])
+
+    monkeypatch.setattr(why_gap, "loop_of", fail)
+    result = run(tmp_path, machines(1, [(0, 1.0)]), "Events", "FIFO")
+    assert result.ended == "finished"
+    assert result.gap_parts is None
+    [warning] = [w for w in result.warnings if w.code == "GSM7017"]
+    assert "a run that looks ahead failed (GSM7013): the program has failed" in warning.message
 
 
 def test_runs_without_parts(tmp_path: Path) -> None:
