@@ -25,7 +25,7 @@ IDLE = -1
 
 
 class PricedJobs(NamedTuple):
-    """J jobs with W ways, of which job j has those from `first[j]` to `first[j + 1]`, and B bins, the last without end."""
+    """J jobs with W ways, job j with those from `first[j]` to `first[j + 1]`, and B bins, the last without end."""
 
     first: Ints  # (J + 1,)
     time: Floats  # (W,) of the complete job
@@ -191,9 +191,9 @@ def _take(
     cost: float,
     limit: float,
 ) -> float:
-    """Take a unit of work from the cells up to `last`, the cheapest first; return `cost` and its cost, inf from `limit`.
+    """Take a unit of work from the cells up to `last`, the cheapest first; return `cost` and its cost, or inf if too much.
 
-    If it is late, the edges of the last cell are the first `own` of `late_edges`, else those among all.
+    More than `limit` is too much. If it is late, the edges of the last cell are the first `own` of `late_edges`, else those among all.
     """
     edges.taken[:size] = 0.0
     late_edges.taken[:own] = 0.0

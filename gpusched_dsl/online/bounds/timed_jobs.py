@@ -45,8 +45,8 @@ class TimedJobs:
     def with_ways(self, ways: Ints) -> TimedJobs:
         """Return the jobs with these ways, in ascending order, alone."""
         first = np.append(0, np.cumsum(np.bincount(self.owner[ways], minlength=len(self.came))))
-        time, cost, uses, pool = (column[ways] for column in (self.time, self.cost, self.uses, self.pool))
-        return replace(self, first=first, time=time, cost=cost, uses=uses, pool=pool)
+        time, cost, uses = (column[ways] for column in (self.time, self.cost, self.uses))
+        return replace(self, first=first, time=time, cost=cost, uses=uses, pool=self.pool[ways])
 
     @property
     def share(self) -> Floats:
