@@ -191,9 +191,10 @@ def _take(
     cost: float,
     limit: float,
 ) -> float:
-    """Take a unit of work from the cells up to `last`, the cheapest first; return `cost` and its cost, or inf if too much.
+    """Take a unit of work from the cells up to `last`, the cheapest first; return `cost` and its cost.
 
-    More than `limit` is too much. If it is late, the edges of the last cell are the first `own` of `late_edges`, else those among all.
+    From `limit` on, that is infinite. If it is late, the edges of the last cell are the first `own` of `late_edges`,
+    else those among all.
     """
     edges.taken[:size] = 0.0
     late_edges.taken[:own] = 0.0
