@@ -15,8 +15,8 @@ is a lower bound on the cost of every run, with any halts, moves and waiting: th
 bin k is late by at least start of k - due + its running time in k.
 
 Prices are raised where schedules use more than there is, and lowered elsewhere (`subgradient.py`). At the best ones the
-bound is the optimum of the linear relaxation in which each job mixes its schedules: its integer parts are the jobs,
-while a time-indexed relaxation by fractions of work charges only the late fraction of a job for its tardiness.
+bound is the optimum of the linear relaxation in which each job mixes complete schedules. A relaxation by fractions of
+work is weaker, as it charges only the late fraction of a job for tardiness.
 
 With costs 0, due times equal to arrivals and weights 1 / jobs this bounds the mean completion time.
 """
