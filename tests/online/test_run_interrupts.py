@@ -167,3 +167,15 @@ def test_the_instance_counts_in_the_limit_of_a_plan(monkeypatch: pytest.MonkeyPa
     long: Any = model.run("S", method="highs", fallback="SRPT", time_limit=60)
     assert {step.method for step in long.outcome.steps} == {"highs"}
     assert all(seconds is not None and 0 < seconds <= 59.95 for seconds in asked)
+
+
+def test_plans_that_are_not_found_are_counted() -> None:
+    with pytest.raises(gs.DiagnosticError, match=r"GSM7019.*`highs` found no plan: not in time"):
+        gs.loads(JOBS).run("S", method="highs", time_limit=0.0)  # no plan at all
+    instead: Any = gs.loads(JOBS).run("S", method="highs", fallback="SRPT", time_limit=0.0)
+    [warning] = [warning for warning in instead.warnings if warning.code == "GSM7019"]
+    assert warning.help is not None
+    assert warning.help.startswith("`SRPT` planned instead; give it more time")
+    assert any(f"{len(instead.outcome.steps)} plans of `highs` failed like this" in note for note in warning.notes)
+    found: Any = gs.loads(JOBS).run("S", method="highs", time_limit=60.0)
+    assert not [warning for warning in found.warnings if warning.code == "GSM7019"]

@@ -382,6 +382,7 @@ CODES: dict[str, str] = {
     "GSM7016": "arrivals of futures cannot be drawn",
     "GSM7017": "gap without parts",
     "GSM7018": "plan of a run not completed",
+    "GSM7019": "solver without a plan",
     # 90xx defects
     "GSM9002": "value is better than its bound",
     "GSM9003": "fast replay differs from the simulation by events",

@@ -37,6 +37,9 @@ def plan_with_fallback(
                 raise
             diagnostics.count_failures(planner, error, now, unit)
             plan, failure = None, failure or error
+        else:
+            if plan is None and (why := getattr(planner, "without_plan", "")):
+                diagnostics.count_failures(planner, _without_plan(planner, why, span), now, unit)
         finally:
             diagnostics.warn_of_crashes(planner)
         if plan is not None and planner.name != present[-1].name and (idle := _idleness(request, plan, span)):
@@ -45,6 +48,11 @@ def plan_with_fallback(
         if plan is not None:
             return plan, failure
     return Plan({} if request.running is None else request.running, AS_BEFORE, "none"), failure
+
+
+def _without_plan(planner: Planner, why: str, span: Span | None) -> DiagnosticError:
+    help = "give it more time (`--time-limit`), or another method as its fallback (`--fallback`)"
+    return DiagnosticError([Diagnostic("GSM7019", f"`{planner.name}` found no plan: {why}", span, help=help)])
 
 
 def _idleness(request: PlanningRequest, plan: Plan, span: Span | None) -> DiagnosticError | None:

@@ -24,6 +24,7 @@ from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solution import Solution
 
 ATTEMPTS = 2
+NOT_IN_TIME = "not in time"
 GIVEN_UP = 3  # requests in a row that ended in crashes; each costs two starts of a process
 
 
@@ -44,6 +45,7 @@ class SolverPlanner:
     options: SolveOptions = field(default_factory=SolveOptions)
     aggregated: bool = True
     monitor: Monitor | None = None
+    without_plan: str = ""  # why the last request got no plan, "" if it got one or an error says why
     _crashes: Crashes = field(default_factory=Crashes)  # shared with `fresh` planners
     _solution: Solution | None = None
 
@@ -64,6 +66,7 @@ class SolverPlanner:
         """
         from gpusched_dsl.backends.isolation.backend import is_crash
 
+        self.without_plan = ""
         if self._crashes.consecutive >= GIVEN_UP:
             return None
         began = time.perf_counter()
@@ -72,6 +75,7 @@ class SolverPlanner:
             spent = time.perf_counter() - began
             rest = None if request.seconds is None else request.seconds - spent
             if rest is not None and rest <= 0:
+                self.without_plan = "" if crashed else NOT_IN_TIME
                 break
             try:
                 plan = self._plan(request, rest, began)
@@ -100,11 +104,15 @@ class SolverPlanner:
         except StoppedEarly as stopped:
             if stopped.reason == INTERRUPT:
                 raise _interruption() from None
+            self.without_plan = NOT_IN_TIME
             return None
         self._solution = solved
         if solved.reason == INTERRUPT:
             raise _interruption()  # what was found by then is not the plan that the run would have had
         if solved.point is None:
+            self.without_plan = (
+                NOT_IN_TIME if solved.status is Status.LIMIT else f"the problem is {solved.status.value}"
+            )
             return None
         found = {family.name: nonzero_values(family, solved.point) for family in solved.problem.variables}
         values: Mapping[str, VariableValues] = found
