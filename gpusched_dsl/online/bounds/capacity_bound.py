@@ -15,7 +15,7 @@ from gpusched_dsl.online.bounds.timed_jobs import TimedJobs
 from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.online.simulation.world import DONE
 
-HOW = "linear relaxation over time, with the capacity of the cluster"
+HOW = "Lagrangian relaxation over time, with the capacity of the cluster"
 TOO_LARGE = "the relaxation over time has too many columns"
 
 
