@@ -90,6 +90,14 @@ def test_sizes_count_equally() -> None:
     assert find(CLAIM, pl.concat([large, small])).ours == pytest.approx(37.5)
 
 
+def test_costs_of_runs_with_waiting_jobs_do_not_count() -> None:
+    """Of an incomplete run only the time of its computation does."""
+    stuck = (pl.col("method") == "A") & (pl.col("seed") == 6)
+    runs = SIX.with_columns(status=pl.when(stuck).then(pl.lit("stuck")).otherwise(pl.lit("finished")), seconds="total")
+    assert find(CLAIM, runs).ours == pytest.approx(100 * (14 - 7) / 14)  # seeds 1 to 5
+    assert find(dataclasses.replace(CLAIM, measure="seconds"), runs).ours == pytest.approx(1000 / 19)
+
+
 def test_five_seeds_are_too_few() -> None:
     finding = find(CLAIM, SIX.filter(pl.col("seed") < 6))
     assert (finding.verdict, finding.detail) == ("not reproduced", "too few seeds")

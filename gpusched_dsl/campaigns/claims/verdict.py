@@ -11,6 +11,7 @@ import polars as pl
 
 from gpusched_dsl.campaigns.claims.claims import PAIRED, Claim
 from gpusched_dsl.campaigns.claims.powers import growth_exponents, total_over_runs
+from gpusched_dsl.campaigns.results import is_finished
 from gpusched_dsl.reporting.bootstrap import Interval, mean_interval
 from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences
 
@@ -45,9 +46,16 @@ def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
     return _absolute(claim, runs)
 
 
+COMPUTING = frozenset({"seconds", "build_seconds", "solve_seconds", "plan_seconds_mean", "plan_seconds_max"})
+
+
 def select_runs(claim: Claim, results: pl.DataFrame) -> pl.DataFrame:
-    """Return the complete runs of the claim's methods and factors, with the compared method or value as `role`."""
-    runs = results.filter(pl.col("state") == "done")
+    """Return the complete runs of the claim's methods and factors, with the compared method or value as `role`.
+
+    A run that ended with waiting jobs has the times of its computation, but not the cost of all jobs.
+    """
+    has_status = "status" in results.columns and claim.measure not in COMPUTING
+    runs = results.filter(is_finished() if has_status else pl.col("state") == "done")
     if claim.methods:
         runs = runs.filter(pl.col("method").is_in(claim.methods))
     runs = restrict_rows(runs, claim.where).drop_nulls(claim.measure)
