@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.compiling.gangs import gang_rows
 from gpusched_dsl.data.chunks import DataChunk
 from gpusched_dsl.data.sources.python_values import pieces_of
@@ -98,7 +99,9 @@ def _with_bound(rows: list[RunRow]) -> list[RunRow]:
     found = next((row.result for row in rows[1:] if row.result is not None), None)
     if found is None:
         return rows
-    bounds = capacity_bounds(found.history)
+    control = Control()
+    with CtrlC(control):
+        bounds = capacity_bounds(found.history, lambda: control.stop_requested)
     return [
         row
         if row.result is None

@@ -121,7 +121,7 @@ def _run_method(
         from gpusched_dsl.online.bounds.capacity_bound import capacity_bounds
 
         with CtrlC(control):
-            bounds = capacity_bounds(result.history)
+            bounds = capacity_bounds(result.history, wants_to_stop)
         result = replace(result, given_bound=bounds.total, completion_bound=bounds.completion)
     if config.why_gap:
         from gpusched_dsl.workflows.why_gap import gap_parts

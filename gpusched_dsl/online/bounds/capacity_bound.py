@@ -10,6 +10,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.bounds.run_bound import Configurations, NoBoundError, job_by_job_bound, refuse_unfinished
 from gpusched_dsl.online.bounds.single_job import RunBound
+from gpusched_dsl.online.bounds.subgradient import Stop, never
 from gpusched_dsl.online.bounds.time_indexed import time_indexed_bound
 from gpusched_dsl.online.bounds.timed_jobs import TimedJobs
 from gpusched_dsl.online.history import RunHistory
@@ -27,8 +28,11 @@ class CapacityBounds:
     completion: RunBound
 
 
-def capacity_bounds(history: RunHistory) -> CapacityBounds:
-    """The bounds of a run by events. That of `total` is the larger one of this and of `job_by_job_bound`."""
+def capacity_bounds(history: RunHistory, is_stopped: Stop = never) -> CapacityBounds:
+    """The bounds of a run by events. That of `total` is the larger one of this and of `job_by_job_bound`.
+
+    `is_stopped` ends the search for better bounds.
+    """
     alone = job_by_job_bound(history)
     try:
         refuse_unfinished(history)
@@ -38,7 +42,7 @@ def capacity_bounds(history: RunHistory) -> CapacityBounds:
     except DiagnosticError as error:
         reason = f"the ways to run cannot be listed: {error.diagnostics[0].message}"
         return CapacityBounds(alone, RunBound(None, reason))
-    return CapacityBounds(_of_total(jobs, alone), _of_completions(jobs, count))
+    return CapacityBounds(_of_total(jobs, alone, is_stopped), _of_completions(jobs, count, is_stopped))
 
 
 def timed_jobs(history: RunHistory) -> tuple[TimedJobs, int]:
@@ -74,18 +78,18 @@ def _rows_of(job: Ints, chosen: Ints) -> tuple[Ints, Ints]:
     return rows, begins
 
 
-def _of_total(jobs: TimedJobs, alone: RunBound) -> RunBound:
+def _of_total(jobs: TimedJobs, alone: RunBound, is_stopped: Stop) -> RunBound:
     if alone.value is None:
         return alone
-    found = time_indexed_bound(jobs)
+    found = time_indexed_bound(jobs, is_stopped)
     if found is None or found <= alone.value:
         return alone
     return RunBound(found, HOW, slack=alone.slack)
 
 
-def _of_completions(jobs: TimedJobs, count: int) -> RunBound:
+def _of_completions(jobs: TimedJobs, count: int, is_stopped: Stop) -> RunBound:
     nothing: Floats = np.zeros(len(jobs.time))
     each = np.full(count, 1.0 / max(count, 1))
     timed = replace(jobs, cost=nothing, due=jobs.came, weight=each)
-    found = time_indexed_bound(timed)
+    found = time_indexed_bound(timed, is_stopped)
     return RunBound(None, TOO_LARGE) if found is None else RunBound(max(0.0, found), HOW)

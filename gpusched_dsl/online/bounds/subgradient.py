@@ -8,6 +8,8 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
 
+Stop = Callable[[], bool]
+
 FIRST_GAIN, LEAST_GAIN = 0.05, 1e-6  # what is aimed at, relative to the value or the size
 LESS = 0.35  # of the gain is aimed at, after so many steps that have not reached half of it
 PATIENCE = 80
@@ -15,11 +17,16 @@ DEFLECTION = 1.5
 MOST_STEPS = 4000
 
 
+def never() -> bool:
+    """Return False: nothing stops the search."""
+    return False
+
+
 def largest_value(
     value_and_slope: Callable[[Floats], tuple[float, Floats]],
     scale: Floats,
     size: float,
-    is_stopped: Callable[[], bool],
+    is_stopped: Stop,
 ) -> float:
     """Return the largest value that is found from prices 0 on; `size` is its order of magnitude.
 

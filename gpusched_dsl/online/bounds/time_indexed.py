@@ -27,25 +27,22 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.online.bounds.least_schedules import PricedJobs, least_costs
-from gpusched_dsl.online.bounds.subgradient import largest_value
+from gpusched_dsl.online.bounds.subgradient import Stop, largest_value, never
 from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, possible, undominated
 
 MOST_COLUMNS = 500_000  # ways times bins
 BINS = (6, 256)  # the fewest and the most
 
 
-def time_indexed_bound(jobs: TimedJobs) -> float | None:
-    """The bound; None without jobs, or if there are too many ways. Ctrl-C ends the search for better prices."""
-    from gpusched_dsl.backends.interrupt import Control, CtrlC
-
+def time_indexed_bound(jobs: TimedJobs, is_stopped: Stop = never) -> float | None:
+    """The bound; None without jobs, or if there are too many ways. `is_stopped` ends the search for better prices."""
     jobs = undominated(possible(jobs))
     ways = len(jobs.time)
     count = min(BINS[1], MOST_COLUMNS // max(ways, 1))
     if not ways or count < BINS[0]:
         return None
-    lagrangian, control = Lagrangian(jobs, bins_of(jobs, count)), Control()
-    with CtrlC(control):
-        return largest_value(lagrangian.at, lagrangian.scale, lagrangian.size, lambda: control.stop_requested)
+    lagrangian = Lagrangian(jobs, bins_of(jobs, count))
+    return largest_value(lagrangian.at, lagrangian.scale, lagrangian.size, is_stopped)
 
 
 class Lagrangian:
