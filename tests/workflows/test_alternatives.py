@@ -265,7 +265,7 @@ def test_no_time_for_alternatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_values_of_integers_are_shown(tmp_path: Path) -> None:
-    """Only binaries for elements are told by the names of these elements."""
+    """Differences name elements only for binaries; other values are printed."""
     found = (
         load(tmp_path, "model M { var x integer >= 0 <= 2; minimize f: 0 * x + 1; }").solve(alternatives=5).alternatives
     )

@@ -10,11 +10,12 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.bounds.run_bound import Configurations, NoBoundError, job_by_job_bound, refuse_unfinished
 from gpusched_dsl.online.bounds.single_job import RunBound
-from gpusched_dsl.online.bounds.subgradient import Stop, never
 from gpusched_dsl.online.bounds.time_indexed import time_indexed_bound
 from gpusched_dsl.online.bounds.timed_jobs import TimedJobs
 from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.online.simulation.world import DONE
+from gpusched_dsl.policies.decide import Stop
+from gpusched_dsl.policies.search import never
 
 HOW = "Lagrangian relaxation over time, with the capacity of the cluster"
 TOO_LARGE = "the relaxation over time has too many columns"

@@ -7,19 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-
-Stop = Callable[[], bool]
+from gpusched_dsl.policies.decide import Stop
 
 FIRST_GAIN, LEAST_GAIN = 0.05, 1e-6  # what is aimed at, relative to the value or the size
 LESS = 0.35  # of the gain is aimed at, after so many steps that have not reached half of it
 PATIENCE = 80
 DEFLECTION = 1.5
 MOST_STEPS = 4000
-
-
-def never() -> bool:
-    """Return False: nothing stops the search."""
-    return False
 
 
 def largest_value(

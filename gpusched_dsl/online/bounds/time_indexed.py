@@ -27,8 +27,10 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.online.bounds.least_schedules import PricedJobs, least_costs
-from gpusched_dsl.online.bounds.subgradient import Stop, largest_value, never
+from gpusched_dsl.online.bounds.subgradient import largest_value
 from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, possible, undominated
+from gpusched_dsl.policies.decide import Stop
+from gpusched_dsl.policies.search import never
 
 MOST_COLUMNS = 500_000  # ways times bins
 BINS = (6, 256)  # the fewest and the most
