@@ -24,7 +24,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.library import policy_names
 from gpusched_dsl.reporting.runs.metrics import METRICS
-from gpusched_dsl.solving.methods import obstacle_of
+from gpusched_dsl.workflows.campaign_obstacles import run_obstacles
 
 KEY_LENGTH = 32  # characters of the hash
 MOST_LISTED = 12  # values in a help line
@@ -149,7 +149,7 @@ def make_plan(
     block = choose_campaign(workspace, name)
     found = Diagnostics()
     methods = {*solver_names(), *policy_names(workspace)}
-    campaign = check_campaign(workspace, block, found, methods, tuple(METRICS), obstacle_of(workspace))
+    campaign = check_campaign(workspace, block, found, methods, tuple(METRICS), run_obstacles(workspace))
     found.raise_if_errors()
     assert campaign is not None
     hashes = InputHashes(workspace, allowed)

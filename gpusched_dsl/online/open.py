@@ -42,6 +42,7 @@ from gpusched_dsl.online.run_record import (
     RECORDED,
     RunOutcome,
 )
+from gpusched_dsl.online.solver_options import check_solver_options
 from gpusched_dsl.solving.methods import method_named
 
 
@@ -107,6 +108,7 @@ def setup_of(workspace: Workspace, config: RunConfig, *, external: bool = False)
     name = run_scenario(workspace, config.scenario, config.online)
     found, _ = check_solvable(workspace, name, config.settings)
     block = online_named(workspace, config.online, found)
+    check_solver_options(workspace, block, config)
     planner = planner_named(workspace, config.method, block, config)  # before the data: a process starts
     instance = read_data(workspace, found, permissions=allowed, replaced=config.replaced)
     instance.reader.forget()  # plans are made from what is bound

@@ -19,7 +19,7 @@ from gpusched_dsl.language.workspace import Workspace
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Backend
-    from gpusched_dsl.language.blocks.campaigns.campaign import MethodObstacle
+    from gpusched_dsl.language.blocks.campaigns.campaign import RunObstacles
 
 # A generator or the online loop may still provide these data: warnings here, errors for `solve`.
 WEAKENED = frozenset({"GSM2001"})
@@ -35,7 +35,7 @@ def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions
     """
     solver = None if deep is None else _solver_named(deep)
     check_workspace(workspace, found)
-    check_blocks(workspace, found, _methods(workspace), _measures(workspace), _obstacle(workspace))
+    check_blocks(workspace, found, _methods(workspace), _measures(workspace), _obstacles(workspace))
     models: set[str] = set()
     for name in workspace.scenarios:
         scenario = check_scenario(workspace, name, {}, found)
@@ -90,13 +90,13 @@ def _measures(workspace: Workspace) -> tuple[str, ...] | None:
     return tuple(METRICS)
 
 
-def _obstacle(workspace: Workspace) -> MethodObstacle | None:
-    """Return what finds methods that cannot be used with a model; None, without loading anything, without campaigns."""
+def _obstacles(workspace: Workspace) -> RunObstacles | None:
+    """Return what finds runs that cannot be executed; None, without loading anything, without campaigns."""
     if not workspace.campaigns:
         return None
-    from gpusched_dsl.solving.methods import obstacle_of
+    from gpusched_dsl.workflows.campaign_obstacles import run_obstacles
 
-    return obstacle_of(workspace)
+    return run_obstacles(workspace)
 
 
 def _check_data(

@@ -24,7 +24,7 @@ from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
-from gpusched_dsl.online.open import loop_of, run_scenario, setup_of
+from gpusched_dsl.online.open import loop_of, online_named, run_scenario, setup_of
 from gpusched_dsl.online.planners.program import is_program
 from gpusched_dsl.online.planners.protocol import AS_BEFORE
 from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
@@ -32,6 +32,7 @@ from gpusched_dsl.online.progress import CostSamples
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
+from gpusched_dsl.online.solver_options import unread_options, uses_solver
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.reporting.runs.summary import title
@@ -213,10 +214,11 @@ def run_methods(
     rows: list[RunRow] = []
     known: _SharedBounds | None = None  # of the first method that has a bound
     control = Control()
+    with_solver, without_options = _methods_with_solver(workspace, methods, config), replace(config, solver_options={})
     for method in methods:
         if begin is not None:
             begin(method)
-        method_config = replace(config, method=method)
+        method_config = replace(config if method in with_solver else without_options, method=method)
         try:
             result = _run_method(
                 workspace, method_config, control, stop=stop, tell=tell, warnings=warnings, known=known
@@ -247,6 +249,19 @@ def run_methods(
     if all(row.result is None for row in rows):
         raise DiagnosticError([d for row in rows for d in row.diagnostics])
     return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))
+
+
+def _methods_with_solver(workspace: Workspace, methods: Sequence[str], config: RunConfig) -> set[str]:
+    """Return the methods that read options of solvers; raise DiagnosticError (GSM4004) if none does."""
+    if not config.solver_options:
+        return set(methods)
+    name = run_scenario(workspace, config.scenario, config.online)
+    scenario, _ = check_solvable(workspace, name, config.settings)
+    online = online_named(workspace, config.online, scenario)
+    found = {method for method in methods if uses_solver(workspace, online, method, config.fallback)}
+    if not found:
+        raise DiagnosticError(unread_options(methods, config))
+    return found
 
 
 def _run_to_end(loop: EventLoop | SlotLoop) -> tuple[RunOutcome, tuple[Diagnostic, ...]]:

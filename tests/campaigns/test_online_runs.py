@@ -9,6 +9,7 @@ from campaign_files import plan_of, run_in
 
 import gpusched_dsl as gs
 from gpusched_dsl.campaigns.results import results_table
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 TEXT = """
 import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
@@ -41,3 +42,32 @@ def test_results_are_those_of_single_runs(tmp_path: Path) -> None:
         single = model.run("ThreeJobs", "EveryArrivalAndCompletion", method, seed=4, settings=settings)
         assert (total, mean) == (pytest.approx(single.total), pytest.approx(single.metrics["jct_mean"]))
     assert next(iter(done.records.values())).units["jct_mean"] == "h"
+
+
+@pytest.mark.parametrize(
+    ("method", "refused", "help"),
+    [
+        ("FIFO (time_limt = 3[s])", "time_limt", "did you mean `time_limit`?"),
+        ("FIFO (mip_rel_gap = 0.1)", "mip_rel_gap", "a policy has the options `gap`, `time_limit`"),
+        ("Ahead (nonsense = 3)", "nonsense", "a policy has the options"),
+        ("FIFO (time_limit = 3[s])", "", ""),
+        ("highs (mip_rel_gap = 0.1)", "", ""),
+        ("AheadOfSolver (mip_rel_gap = 0.1)", "", ""),
+        ("FIFO (mip_rel_gap = 0.1, fallback = highs)", "", ""),
+    ],
+)
+def test_options_that_nothing_reads_are_refused(tmp_path: Path, method: str, refused: str, help: str) -> None:
+    path = tmp_path / "options.gsm"
+    path.write_text(
+        'import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";\n'
+        "policy Ahead for CapacityPlanning { portfolio FIFO, EDF; }\n"
+        "policy AheadOfSolver for CapacityPlanning { portfolio FIFO, highs; }\n"
+        f"campaign C {{ run ThreeJobs online EveryArrivalAndCompletion with {method}; }}\n"
+    )
+    if not refused:
+        assert len(plan_of(path).runs) == 1
+        return
+    with pytest.raises(DiagnosticError) as caught:
+        plan_of(path)
+    (error,) = caught.value.diagnostics
+    assert (error.code, error.primary.text, help in str(error.help)) == ("GSM4004", refused, True)  # type: ignore[union-attr]

@@ -423,3 +423,13 @@ def test_an_error_at_the_first_plan_is_all_there_is(gsdsl: Run, three: Path) -> 
     done = gsdsl("run", three, "--online", "Broken", "--method", "highs")
     assert done.code == 1
     assert "ended" not in done.out
+
+
+def test_solver_options_without_a_solver_are_refused(gsdsl: Run, three: Path) -> None:
+    done = run(gsdsl, three, "--method", "FIFO", "--solver-option", "time_limt=3", code=1)
+    assert done.out == ""
+    assert "`FIFO` takes no option `time_limt`: no solver plans" in done.err
+    assert "did you mean `--time-limit`?" in done.err
+    done = run(gsdsl, three, "--methods", "FIFO,EDF", "--solver-option", "nonsense=3", code=1)
+    assert "none of `FIFO`, `EDF` takes an option `nonsense`" in done.err
+    run(gsdsl, three, "--methods", "FIFO,highs", "--solver-option", "mip_rel_gap=0.1")

@@ -9,7 +9,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 if TYPE_CHECKING:
-    from gpusched_dsl.language.blocks.campaigns.campaign import HasCampaigns, MethodObstacle
+    from gpusched_dsl.language.blocks.campaigns.campaign import HasCampaigns, RunObstacles
     from gpusched_dsl.language.blocks.policies.policy import HasPolicies
 
     class HasBlocks(HasCampaigns, HasPolicies, Protocol):
@@ -24,12 +24,12 @@ def check_blocks(
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None = None,
     known_measures: Collection[str] | None = None,
-    method_obstacle: MethodObstacle | None = None,
+    obstacles: RunObstacles | None = None,
 ) -> None:
     """Check every policy, online block, test and campaign.
 
     `known_methods` are the names of all backends and policies, `known_measures` those of the metrics of runs.
-    `method_obstacle` returns why a method cannot be used with a model.
+    `obstacles` returns why a run of a campaign cannot be executed.
     """
     known = None if known_methods is None else {*known_methods, *workspace.policies}
     # Imported only for blocks that exist: each kind takes a twentieth of the time in which a file is checked.
@@ -52,4 +52,4 @@ def check_blocks(
         from gpusched_dsl.language.blocks.campaigns.campaign import check_campaign
 
         for campaign in workspace.campaigns.values():
-            check_campaign(workspace, campaign, diagnostics, known, known_measures, method_obstacle)
+            check_campaign(workspace, campaign, diagnostics, known, known_measures, obstacles)

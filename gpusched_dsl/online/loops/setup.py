@@ -95,8 +95,7 @@ class RunSetup:
     @cached_property
     def kept_variables(self) -> frozenset[str]:
         """Return the variables with values that are read after the plan: by the placement, `carry` and charges."""
-        values = [carry.value for carry in self.online.carries] + [charge.value for charge in self.online.charges]
-        return frozenset({self.placement.variable}).union(*(variables_read(v, self.online) for v in values))
+        return kept_variables(self.online)
 
     # --- units -------------------------------------------------------------------------------------------------------
 
@@ -161,6 +160,14 @@ def set_up(
         window=_window_slots(online, base, slot_length),
         controllers=controllers,
     )
+
+
+def kept_variables(online: CheckedOnline) -> frozenset[str]:
+    """Return the variables of a block with values that are read after a plan."""
+    values = [carry.value for carry in online.carries] + [charge.value for charge in online.charges]
+    placement = online.base.placement
+    placed = frozenset[str]() if placement is None else frozenset({placement.variable})
+    return placed.union(*(variables_read(value, online) for value in values))
 
 
 def clock_of(online: CheckedOnline) -> Unit:

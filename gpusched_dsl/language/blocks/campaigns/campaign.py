@@ -33,7 +33,7 @@ from gpusched_dsl.language.text.counting import count_text
 
 MOST_CHECKED = 64  # combinations of values with which each scenario is checked
 S = TypeVar("S", bound=tree.Statement)
-MethodObstacle: TypeAlias = Callable[[str, CheckedModel], Diagnostic | None]
+RunObstacles: TypeAlias = Callable[[GridRun, CheckedModel], Sequence[Diagnostic]]
 
 
 class HasCampaigns(HasScenarios, Protocol):
@@ -77,15 +77,16 @@ def check_campaign(
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None = None,
     known_measures: Collection[str] | None = None,
-    method_obstacle: MethodObstacle | None = None,
+    obstacles: RunObstacles | None = None,
 ) -> CheckedCampaign | None:
     """Return the checked campaign, or None if it has errors (all are in `diagnostics`).
 
     `known_methods` are the names of solvers and policies, `known_measures` those of the metrics of runs; without them
-    any name is allowed. `method_obstacle` returns why a method cannot be used with a model, None if it can.
+    any name is allowed. `obstacles` returns why a run cannot be executed with its model, without places if its method
+    is not for the model.
     """
     found = Diagnostics()
-    checked = _check(workspace, campaign, found, known_methods, known_measures, method_obstacle)
+    checked = _check(workspace, campaign, found, known_methods, known_measures, obstacles)
     diagnostics.extend(found)
     return None if found.has_errors else checked
 
@@ -96,7 +97,7 @@ def _check(
     found: Diagnostics,
     methods: Collection[str] | None,
     measures: Collection[str] | None,
-    obstacle: MethodObstacle | None,
+    obstacles: RunObstacles | None,
 ) -> CheckedCampaign | None:
     factors = check_factors(_of(campaign, tree.Vary), found)
     settings = settings_of(campaign.statements)
@@ -118,8 +119,8 @@ def _check(
     check_measures(campaign, grids, models, measures, names, found)
     if not found.has_errors:
         runs = _check_runs(campaign, checked, found)
-        if obstacle is not None:
-            _check_methods_of_models(runs, models, obstacle, found)
+        if obstacles is not None:
+            _check_methods_of_models(runs, models, obstacles, found)
     return checked
 
 
@@ -321,19 +322,20 @@ def _check_runs(campaign: tree.Campaign, checked: CheckedCampaign, found: Diagno
 def _check_methods_of_models(
     runs: Sequence[GridRun],
     models: Mapping[tuple[str, str], CheckedModel],
-    obstacle: MethodObstacle,
+    obstacles: RunObstacles,
     found: Diagnostics,
 ) -> None:
-    """Report each method that cannot be used with the model of one of its scenarios."""
+    """Report each method that cannot be used, with its options, with the model of one of its scenarios."""
     seen: set[tuple[str, str, Span]] = set()
     for run in runs:
         model = models.get((run.verb, run.scenario))
         if model is None or (run.method, model.name, run.span) in seen:
             continue
         seen.add((run.method, model.name, run.span))
-        diagnostic = obstacle(run.method, model)
-        if diagnostic is not None:
-            found.add(structs.replace(diagnostic, primary=run.span, label="cannot be used here"))
+        for diagnostic in obstacles(run, model):
+            is_of_method = diagnostic.primary is None
+            placed = structs.replace(diagnostic, primary=run.span, label="cannot be used here")
+            found.add(placed if is_of_method else diagnostic)
 
 
 _HELP = f"conditions compare factors and `{METHOD}` with constants"

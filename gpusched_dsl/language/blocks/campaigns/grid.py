@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Value, Word, evaluate, value_text
@@ -22,7 +22,7 @@ class GridRun:
     """One run. `verb` is `solve` or `run`; `label` is the name of the method in results.
 
     `settings` are those of the scenario, as for `--set`; `options` those of the method. `repeated` are the values of
-    factors that neither uses: they only tell repeated runs apart.
+    factors that neither uses: they only tell repeated runs apart. `option_spans` are the places of names of options.
     """
 
     verb: str
@@ -36,6 +36,7 @@ class GridRun:
     factors: Mapping[str, Value]
     repeated: Mapping[str, str]
     span: Span
+    option_spans: Mapping[str, Span] = field(default_factory=dict, repr=False)
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -92,6 +93,7 @@ def runs_at(
                     factors=values,
                     repeated={name: value_text(values[name]) for name in values if name in others},
                     span=method.span,
+                    option_spans={setting.name.text: setting.name.span for setting in method.settings},
                 )
 
 

@@ -1,0 +1,51 @@
+"""Why runs of a campaign cannot be executed: methods that are not for their model, options that nothing reads."""
+
+from __future__ import annotations
+
+from gpusched_dsl.language.blocks.campaigns.campaign import RunObstacles
+from gpusched_dsl.language.blocks.campaigns.grid import GridRun
+from gpusched_dsl.language.blocks.campaigns.methods import RUN_OPTIONS
+from gpusched_dsl.language.blocks.online.online_block import check_online
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.solver_options import uses_solver
+from gpusched_dsl.solving.methods import obstacle_of
+
+
+def run_obstacles(workspace: Workspace) -> RunObstacles:
+    """Return the function of a run and its model that returns why the run cannot be executed.
+
+    A diagnostic without a place is about the method (GSM4001, GSM4016), others about an option of it (GSM4004).
+    """
+    obstacle = obstacle_of(workspace)
+
+    def obstacles(run: GridRun, model: CheckedModel) -> list[Diagnostic]:
+        found = obstacle(run.method, model)
+        return _unread_options(workspace, run, model) if found is None else [found]
+
+    return obstacles
+
+
+def _unread_options(workspace: Workspace, run: GridRun, model: CheckedModel) -> list[Diagnostic]:
+    """Return the options of a method that no solver reads. Solves pass all options to a solver."""
+    options = [name for name in run.options if name not in RUN_OPTIONS]
+    block = workspace.onlines.get(run.online or next(iter(workspace.onlines), ""))
+    if run.verb != "run" or not options or block is None:
+        return []
+    online, fallback = check_online(workspace, block, Diagnostics(), model), run.options.get("fallback")
+    if online is None or uses_solver(workspace, online, run.method, None if fallback is None else str(fallback)):
+        return []
+    listed = "a policy has the options " + ", ".join(f"`{name}`" for name in RUN_OPTIONS)
+    return [
+        Diagnostic(
+            "GSM4004",
+            f"`{run.method}` takes no option `{option}`: no solver plans",
+            run.option_spans[option],
+            "not read",
+            (Label(run.span, "without a solver"),),
+            help=did_you_mean(option, RUN_OPTIONS) or listed,
+        )
+        for option in options
+    ]
