@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.campaigns.tasks import Number
+from gpusched_dsl.language.blocks.campaigns.measures import COST
 from gpusched_dsl.language.checked import Numeric
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.result import Result
     from gpusched_dsl.reporting.runs.result import RunResult
 
-COST = "cost_"  # before the names of the costs of a run by term
 Measures = tuple[dict[str, Number], dict[str, str]]
 
 

@@ -18,6 +18,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS, Unit
 
 CLOCK = ("now", "remaining", "done", "running", "requested", "committed")
 EVENTS = ("arrival", "completion", "failure", "recovery", "change")  # what a loop may replan on, besides `every ...`
+EXECUTION, TARDINESS = "execution", "tardiness"  # terms of the cost of every run
 CHANGES = ("start", "resume", "migration", "resize", "halt", "boot")  # of a job or a node, that may take time and money
 CHARGED = ("jobs", "nodes")  # `charge jobs;`: their rates while they run; `charge nodes;`: whole nodes in use
 

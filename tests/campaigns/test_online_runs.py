@@ -71,3 +71,29 @@ def test_options_that_nothing_reads_are_refused(tmp_path: Path, method: str, ref
         plan_of(path)
     (error,) = caught.value.diagnostics
     assert (error.code, error.primary.text, help in str(error.help)) == ("GSM4004", refused, True)  # type: ignore[union-attr]
+
+
+def test_costs_and_charges_of_runs_are_measures(tmp_path: Path) -> None:
+    text = """
+import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
+online Charged extends EveryArrivalAndCompletion {
+  on migration costs 1[$];
+  charge energy_of_jobs in kW = sum[j in Jobs, n in Nodes, (v, g) in Configs where (j, v, g) in Runnable]
+    2[kW] * run[j, n, v, g];
+}
+campaign C {
+  run ThreeJobs online Charged with FIFO;
+  measure cost_execution, cost_tardiness, cost_migration, energy_of_jobs, jct_mean;
+}
+"""
+    path = tmp_path / "charges.gsm"
+    path.write_text(text)
+    assert len(plan_of(path).runs) == 1
+    for wrong, help in (("cost_anything", "measures are"), ("cost_tardines", "did you mean `cost_tardiness`?")):
+        path.write_text(text.replace("cost_tardiness", wrong))
+        with pytest.raises(DiagnosticError) as caught:
+            plan_of(path)
+        (error,) = caught.value.diagnostics
+        assert (error.code, error.primary.text) == ("GSM1665", wrong)  # type: ignore[union-attr]
+        assert help in str(error.help)
+        assert str(error.help).count("`build_seconds`") <= 1

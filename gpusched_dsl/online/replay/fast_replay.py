@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.language.checked_online import EXECUTION, TARDINESS
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.replay.eligibility import (
@@ -23,7 +24,7 @@ from gpusched_dsl.online.replay.trace import ReplayedJobs
 from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
-from gpusched_dsl.online.simulation.world import DONE, EXECUTION, FUTURE, TARDINESS, WAITING
+from gpusched_dsl.online.simulation.world import DONE, FUTURE, WAITING
 
 SAME = 1e-9
 

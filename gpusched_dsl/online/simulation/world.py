@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
+from gpusched_dsl.language.checked_online import EXECUTION, TARDINESS
 from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.job_parts import JobParts, changed_jobs
 from gpusched_dsl.online.simulation.ledger import Ledger
@@ -19,8 +20,6 @@ from gpusched_dsl.online.simulation.realisation import Realisation
 FUTURE, WAITING, RUNNING, DONE, GONE = range(5)
 STATES = ("future", "waiting", "running", "done", "withdrawn")
 TOLERANCE = 1e-9  # of the work of a job, and of a time
-TARDINESS = "tardiness"
-EXECUTION = "execution"
 
 
 @dataclass(frozen=True, eq=False)

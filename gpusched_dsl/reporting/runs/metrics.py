@@ -10,9 +10,10 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
+from gpusched_dsl.language.checked_online import TARDINESS
 from gpusched_dsl.language.units import UNITS, convertible, factor
 from gpusched_dsl.online.history import RunHistory
-from gpusched_dsl.online.simulation.world import DONE, GONE, TARDINESS
+from gpusched_dsl.online.simulation.world import DONE, GONE
 from gpusched_dsl.reporting.runs.fairness import bounded_slowdowns, finish_time_fairness, jain, slowdowns
 from gpusched_dsl.reporting.runs.job_times import tardiness_of, waiting_times
 

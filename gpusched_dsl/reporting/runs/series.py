@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.language.checked_online import EXECUTION
 from gpusched_dsl.online.history import RunHistory, costs_of
-from gpusched_dsl.online.simulation.world import EXECUTION
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,9 @@ from gpusched_dsl.language.blocks.campaigns.grid import METHOD, GridRun, duplica
 from gpusched_dsl.language.blocks.campaigns.measures import check_measures, measures_of
 from gpusched_dsl.language.blocks.campaigns.methods import WrongOption, check_method
 from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, settings_of, used_names
+from gpusched_dsl.language.blocks.online.online_block import HasOnlines, check_online
 from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import HasScenarios, check_scenario
@@ -36,20 +38,14 @@ S = TypeVar("S", bound=tree.Statement)
 RunObstacles: TypeAlias = Callable[[GridRun, CheckedModel], Sequence[Diagnostic]]
 
 
-class HasCampaigns(HasScenarios, Protocol):
+class HasCampaigns(HasScenarios, HasOnlines, Protocol):
     """The part of a workspace that is needed here."""
-
-    @property
-    def onlines(self) -> Mapping[str, tree.Online]: ...
 
     @property
     def campaigns(self) -> Mapping[str, tree.Campaign]: ...
 
     @property
     def incomplete(self) -> bool: ...
-
-    @property
-    def damaged(self) -> frozenset[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +112,8 @@ def _check(
     models = _check_scenarios(workspace, campaign, checked, found)
     if models is None:
         return None
-    check_measures(campaign, grids, models, measures, names, found)
+    onlines = _onlines(workspace, checked, models)
+    check_measures(campaign, grids, models, onlines, measures, names, found)
     if not found.has_errors:
         runs = _check_runs(campaign, checked, found)
         if obstacles is not None:
@@ -250,6 +247,26 @@ def _check_scenarios(
         if found.has_errors:
             return None
     return models
+
+
+def _onlines(
+    workspace: HasCampaigns, checked: CheckedCampaign, models: Mapping[tuple[str, str], CheckedModel]
+) -> list[CheckedOnline | None]:
+    """Return the blocks by which the campaign runs its models; None for a block with errors."""
+    names: dict[str, None] = {}
+    for values in variations(checked.factors, MOST_CHECKED):
+        for grid in checked.grids:
+            if grid.verb == "run":
+                own = next(iter(workspace.onlines), "") if grid.online is None else grid.online.text
+                value = values.get(own, Word(own))
+                names[value.content if isinstance(value, Word) else own] = None
+    blocks = [workspace.onlines.get(name) for name in names]
+    checked_models = {model.name: model for (verb, _), model in models.items() if verb == "run"}.values()
+    return [
+        None if block is None else check_online(workspace, block, Diagnostics(), model)
+        for block in blocks
+        for model in checked_models
+    ]
 
 
 def _check_model_of(

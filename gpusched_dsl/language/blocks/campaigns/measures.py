@@ -7,10 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.factors import COLUMNS
 from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked_online import EXECUTION, TARDINESS, CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.units import DIMENSIONLESS, convertible
 
+COST = "cost_"  # before the names of the costs of a run by term
+TIMES = ("build_seconds", "solve_seconds")  # of a solve
 RESERVED = ("campaign", "ended", "run")  # no columns, although factors may not have these names
 MOST_LISTED = 12  # in a help line
 
@@ -24,19 +28,22 @@ def check_measures(
     campaign: tree.Campaign,
     grids: Sequence[tree.GridRuns],
     models: Mapping[tuple[str, str], CheckedModel],
+    onlines: Collection[CheckedOnline | None],
     metrics: Collection[str] | None,
     factors: Mapping[str, Span],
     found: Diagnostics,
 ) -> None:
     """Report measures that no run of these models has, and those with the name of a factor.
 
-    `metrics` are those of runs over time, None if unknown.
+    `onlines` are the blocks of runs over time, None for one with errors; `metrics` those of all runs, None if unknown.
     """
     own: set[str] = set()
     for (verb, _), model in models.items():
-        own |= _names_of_solve(model) if verb == "solve" else set(metrics or ())
-    known = {*COLUMNS, "build_seconds", "solve_seconds", *own}.difference(RESERVED)
-    open_names = metrics is None and any(grid.verb == "run" for grid in grids)
+        own |= _names_of_solve(model) | set(TIMES) if verb == "solve" else set(metrics or ())
+    for online in onlines:
+        own |= set() if online is None else _charges(online)
+    known = {*COLUMNS, *own}.difference(RESERVED)
+    open_names = (metrics is None or None in onlines) and any(grid.verb == "run" for grid in grids)
     for statement in _statements(campaign):
         for name in statement.names:
             if name.text in factors:
@@ -48,7 +55,7 @@ def check_measures(
                     secondary=[Label(factors[name.text], "varies here")],
                     help=f"give the factor another name, such as `{name.text}_value`",
                 )
-            elif name.text not in known and not open_names and not name.text.startswith("cost_"):
+            elif name.text not in known and not open_names:
                 found.error(
                     "GSM1665",
                     f"unknown measure `{name.text}`",
@@ -62,7 +69,18 @@ def _list_measures(measures: Collection[str]) -> str:
     """Return a help line with some names."""
     shown = ", ".join(f"`{name}`" for name in sorted(measures)[:MOST_LISTED])
     more = f" and {len(measures) - MOST_LISTED} more" if len(measures) > MOST_LISTED else ""
-    return f"measures are {shown}{more}, `build_seconds`, `solve_seconds`"
+    return f"measures are {shown}{more}"
+
+
+def _charges(online: CheckedOnline) -> set[str]:
+    """Return the measures of the costs of a run by term, and of its charges that are not money."""
+    money = next((objective.unit for objective in online.base.objectives), DIMENSIONLESS)
+    terms = {EXECUTION, TARDINESS, *(name for name, change in online.changes.items() if change.costs is not None)}
+    others: set[str] = set()
+    for charge in online.charges:
+        amount = charge.unit if online.window is not None else charge.unit * online.unit
+        (terms if convertible(amount, money) else others).add(charge.name)
+    return others.union(COST + term for term in terms)
 
 
 def _names_of_solve(model: CheckedModel) -> set[str]:
