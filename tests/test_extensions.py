@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +53,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(installed: Path, folder: Path, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(installed), "GSDSL_PYTHON_KERNELS": "1"}
+    paths = os.pathsep.join(filter(None, (str(installed), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": paths, "GSDSL_PYTHON_KERNELS": "1"}
     done = subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False,
         timeout=120,
@@ -209,6 +211,28 @@ scenario S for M { generate ladder (jobs = 4) { Jobs = job; gpus[job] = gpus; } 
     code = """import gpusched_dsl as gs
 print(gs.load("m.gsm").export("size.counts").read_text().strip(), gs.load("m.gsm").export("m.lp").name)"""
     assert run(installed, tmp_path, "-c", code).strip() == "1 columns, 1 rows m.lp"
+
+
+def test_an_upgrade_repeats_the_runs_of_a_campaign_that_use_it(installed: Path, tmp_path: Path) -> None:
+    package = tmp_path / "installed"
+    shutil.copytree(installed, package)
+    (package / "extras-1.0.dist-info" / "entry_points.txt").write_text(
+        "[gpusched_dsl.generators]\nladder = extras:ladder\n[gpusched_dsl.rules]\nlast_fit = extras:last_fit\n"
+    )
+    (tmp_path / "m.gsm").write_text("""
+model M { set Jobs; param gpus[Jobs]; var x >= 0; minimize x; constraint enough: x >= sum[j in Jobs] gpus[j]; }
+scenario S for M { generate ladder (jobs = 4) { Jobs = job; gpus[job] = gpus; } }
+scenario T for M { Jobs = { a }; gpus = [1]; }
+campaign C { solve S, T; }
+""")
+    campaign = ("m.gsm", "--engine", "inline")
+    gsdsl(package, tmp_path, ("campaign", "run", *campaign))
+    assert "2 runs, 0 to execute" in gsdsl(package, tmp_path, ("campaign", "run", *campaign, "--dry-run"))[0]
+    metadata = package / "extras-1.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("Version: 1.0", "Version: 1.1"))
+    again, done = gsdsl(package, tmp_path, ("campaign", "run", *campaign, "--dry-run"), ("campaign", "run", *campaign))
+    assert "2 runs, 1 to execute" in again
+    assert "1 run executed" in done
 
 
 SMALL = """

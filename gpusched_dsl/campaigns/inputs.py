@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gpusched_dsl.backends.registry import backend, solver_names
+from gpusched_dsl.campaigns.extensions import Extensions
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.data.sources.files import DataFile, FileLimits
 from gpusched_dsl.data.sources.reader import FileReader
@@ -42,6 +43,8 @@ class InputHashes:
         self._scenarios: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[str, dict[str, str]]] = {}
         self._files: dict[Path, str] = {}
         self._versions: dict[str, dict[str, str]] = {}
+        self._block_words: dict[str, set[str]] = {}  # by kind and name of the block
+        self._extensions = Extensions()
 
     @cached_property
     def texts(self) -> str:
@@ -83,16 +86,23 @@ class InputHashes:
         return (self.workspace.base or Path.cwd() if source is None else source.parent) / name
 
     def versions(self, run: GridRun) -> dict[str, str]:
-        """Return the versions of gsdsl and of the solvers that a run uses."""
+        """Return the versions of gsdsl, of the solvers that a run uses, and of the packages that extend it."""
         names = [run.method, str(run.options.get("judge", "highs")), str(run.options.get("fallback", ""))]
         held = find_policy(self.workspace, run.method, self._scenario(run)[0])
         if held is not None:
             names += _members(list(_inheritance_chain(held[0].policies, run.method)))
-        found = {"gsdsl": __version__}
+        found = {"gsdsl": __version__, **self._extensions.versions(self._words(run), names)}
         for name in names:
             if name in solver_names():
                 found |= self._backend_versions(name)
         return found
+
+    def _words(self, run: GridRun) -> set[str]:
+        """Return the words of all blocks that a run uses, and `policy` if there is one of a policy."""
+        words: set[str] = set()
+        for key in self.blocks(run):
+            words |= self._block_words.get(key, {key.partition(" ")[0]})
+        return words
 
     # --- blocks ------------------------------------------------------------------------------------------------------
 
@@ -132,7 +142,8 @@ class InputHashes:
         source, span = block.span.source, block.span
         if id(source) not in self._tokens:
             self._tokens[id(source)] = _tokens_of(source)
-        tokens = (text for start, text in self._tokens[id(source)] if span.start <= start < span.end)
+        tokens = [text for start, text in self._tokens[id(source)] if span.start <= start < span.end]
+        self._block_words[f"{tokens[0]} {_name(block)}"] = set(tokens)
         return hashlib.sha256("\0".join(tokens).encode("utf-8", "surrogatepass")).hexdigest()
 
     # --- data --------------------------------------------------------------------------------------------------------

@@ -19,6 +19,15 @@ def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
     return {point.name: point for point in sorted(found, key=lambda point: point.name)}
 
 
+def providers(group: str) -> dict[str, tuple[str, str]]:
+    """Return the name and the version of the package of each entry point of a group."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, point in entry_points(group).items():
+        if point.dist is not None:
+            found[name] = (point.dist.name, point.dist.version)
+    return found
+
+
 def load_entry_points(
     group: str, expected_type: type[_Added], existing_names: Collection[str] = ()
 ) -> dict[str, _Added]:
