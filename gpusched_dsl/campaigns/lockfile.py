@@ -36,11 +36,12 @@ def lock_text(plan: CampaignPlan) -> str:
 class StoreVerification:
     """Which results of a store belong to the present inputs.
 
-    `current` are runs with a result, `missing` runs without one, `outdated` results of inputs that are no longer
-    there. `changes` compares the inputs with the lock file, `damaged` are unreadable results.
+    `current` are runs with a result, `failed` those whose record is a failure, `missing` runs without a record,
+    `outdated` records of inputs that are no longer there. `changes` compares the inputs with the lock file, `damaged` are unreadable results.
     """
 
     current: int
+    failed: int
     missing: int
     outdated: int
     changes: tuple[str, ...]
@@ -71,11 +72,13 @@ def verify(plan: CampaignPlan, store: Store) -> StoreVerification:
     keys = set(store.keys())
     records: dict[str, RunRecord] = store.read_all(sorted(keys))
     planned = set(plan.by_key)
+    failed = sum(records[key].failed for key in planned & records.keys())
     changes = tuple(_changes(locked["inputs"], plan.pins))
     if not changes and set(locked["runs"]) != planned:
         changes = (_grid_change(set(locked["runs"]), planned),)
     return StoreVerification(
-        current=len(planned & records.keys()),
+        current=len(planned & records.keys()) - failed,
+        failed=failed,
         missing=len(planned - records.keys()),
         outdated=len(records.keys() - planned),
         changes=changes,

@@ -133,6 +133,8 @@ def test_failed_runs_are_recorded_and_stop_nothing(tmp_path: Path) -> None:
     assert "no_such_option" in failed["diagnostic"][0]
     assert failed["gain"].null_count() == 6
     assert run_in(tmp_path / "store", plan).executed == 0
+    found = verify(plan, Store(tmp_path / "store", plan.name, read_only=True))
+    assert (found.current, found.failed, found.missing, found.holds) == (6, 6, 0, True)
     again = run_in(tmp_path / "store", plan, retry=True)
     assert again.executed == 6
     assert list(results_of(again)) == list(results_of(done))
