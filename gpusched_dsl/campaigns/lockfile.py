@@ -37,7 +37,8 @@ class StoreVerification:
     """Which results of a store belong to the present inputs.
 
     `current` are runs with a result, `failed` those whose record is a failure, `missing` runs without a record,
-    `outdated` records of inputs that are no longer there. `changes` compares the inputs with the lock file, `damaged` are unreadable results.
+    `outdated` records of inputs that are no longer there. `changes` compares the inputs with the lock file, `damaged`
+    are unreadable results.
     """
 
     current: int

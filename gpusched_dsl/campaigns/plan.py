@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gpusched_dsl.backends.registry import solver_names
 from gpusched_dsl.campaigns.code_fingerprint import PIN, code_fingerprint
 from gpusched_dsl.campaigns.inputs import START, InputHashes
 from gpusched_dsl.campaigns.selection import is_value
@@ -22,8 +21,8 @@ from gpusched_dsl.language.blocks.campaigns.grid import GridRun
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.policies.library import policy_names
 from gpusched_dsl.reporting.runs.metrics import METRICS
+from gpusched_dsl.solving.methods import known_methods
 from gpusched_dsl.workflows.campaign_obstacles import run_obstacles
 
 KEY_LENGTH = 32  # characters of the hash
@@ -148,8 +147,9 @@ def make_plan(
     allowed = permissions or Permissions()
     block = choose_campaign(workspace, name)
     found = Diagnostics()
-    methods = {*solver_names(), *policy_names(workspace)}
-    campaign = check_campaign(workspace, block, found, methods, tuple(METRICS), run_obstacles(workspace))
+    campaign = check_campaign(
+        workspace, block, found, known_methods(workspace), tuple(METRICS), run_obstacles(workspace)
+    )
     found.raise_if_errors()
     assert campaign is not None
     hashes = InputHashes(workspace, allowed)

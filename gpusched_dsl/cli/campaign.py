@@ -239,7 +239,7 @@ def _verify(plan: CampaignPlan, folder: Path, options: argparse.Namespace, outpu
     found = verify(plan, Store(folder, plan.name, read_only=True))
     output.report(found.diagnostics(folder))
     parts = [f"{count_text(found.current, 'result')} of the present inputs"]
-    parts += [count_text(found.failed, 'failed run')] if found.failed else []
+    parts += [count_text(found.failed, "failed run")] if found.failed else []
     parts += [f"{count_text(found.missing, 'run')} missing"] if found.missing else []
     parts += [f"{count_text(found.outdated, 'result')} of other inputs"] if found.outdated else []
     output.say(f"{plan.name}: {', '.join(parts)}")

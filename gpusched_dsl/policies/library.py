@@ -132,14 +132,20 @@ def policy_named(workspace: Workspace, name: str, model: CheckedModel) -> Checke
     if held is None and name in GENERIC:
         held = _generic_policy(name, workspace, model)
     if held is None:
-        known = [policy.name.text for _, policy in policies_for(workspace, model.name)]
+        known = fitting_policies(workspace, model)
         message = f"unknown policy `{name}` for the model `{model.name}`"
         notes = (f"`{name}` is a policy for another model",) if is_policy(workspace, name) else ()
-        if model.placement is not None:
-            known += [n for n in GENERIC if n not in known]
         listed = f"its policies are {', '.join(f'`{n}`' for n in known)}" if known else "the model has no policies"
         raise DiagnosticError([Diagnostic("GSM4016", message, notes=notes, help=did_you_mean(name, known) or listed)])
     return _check(*held, model)
+
+
+def fitting_policies(workspace: Workspace, model: CheckedModel) -> list[str]:
+    """Return the names of the policies for a model: its own, then those for any model that apply to it."""
+    from gpusched_dsl.policies.generic.instantiate import obstacle  # loads the evaluator
+
+    own = [policy.name.text for _, policy in policies_for(workspace, model.name)]
+    return own + [name for name, generic in GENERIC.items() if name not in own and obstacle(generic, model) is None]
 
 
 def any_policy_named(workspace: Workspace | None, name: str, model: str | None = None) -> CheckedPolicy:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from gpusched_dsl.language.blocks.known_methods import KnownMethods
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.policies.generic.catalogue import GENERIC
-from gpusched_dsl.policies.library import is_policy, policies_for, policy_named
+from gpusched_dsl.policies.library import fitting_policies, is_policy, policy_named, policy_names
 
 NamedMethod: TypeAlias = CheckedPolicy | str  # a policy, or the name of a solver
 
@@ -30,9 +31,7 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
         return name
     if is_policy(workspace, name):
         return policy_named(workspace, name, model)
-    policies = [policy.name.text for _, policy in policies_for(workspace, model.name)]
-    if model.placement is not None:
-        policies += [name for name in GENERIC if name not in policies]
+    policies = fitting_policies(workspace, model)
     listed = f"the solvers are {_list_names(solvers)}"
     listed += f"; the policies for `{model.name}` are {_list_names(policies)}" if policies else ""
     help = did_you_mean(name, (*solvers, *policies)) or listed
@@ -67,6 +66,19 @@ def obstacle_of(workspace: Workspace) -> Callable[[str, CheckedModel], Diagnosti
         return None
 
     return obstacle
+
+
+def known_methods(workspace: Workspace) -> KnownMethods:
+    """Return the names of all methods, with those that fit the models of a text."""
+    from gpusched_dsl.backends.registry import solver_names
+
+    solvers = solver_names()
+
+    def fitting() -> set[str]:
+        checked = (check_model(workspace, name, {}, Diagnostics()) for name in workspace.models)
+        return {*solvers}.union(*(fitting_policies(workspace, model) for model in checked if model is not None))
+
+    return KnownMethods(policy_names(workspace).union(solvers), fitting)
 
 
 def means_policy(workspace: Workspace, start: str) -> bool:

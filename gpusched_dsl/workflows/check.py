@@ -20,6 +20,7 @@ from gpusched_dsl.language.workspace import Workspace
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import Backend
     from gpusched_dsl.language.blocks.campaigns.campaign import RunObstacles
+    from gpusched_dsl.language.blocks.known_methods import KnownMethods
 
 # A generator or the online loop may still provide these data: warnings here, errors for `solve`.
 WEAKENED = frozenset({"GSM2001"})
@@ -63,14 +64,13 @@ def _solver_named(name: str) -> Backend:
     return backend(name)
 
 
-def _methods(workspace: Workspace) -> set[str] | None:
+def _methods(workspace: Workspace) -> KnownMethods | None:
     """Return the names of methods; None, without loading anything, if no test, campaign or portfolio names one."""
     if not (workspace.tests or workspace.campaigns or _name_methods(workspace.policies.values())):
         return None
-    from gpusched_dsl.backends.registry import solver_names
-    from gpusched_dsl.policies.library import policy_names
+    from gpusched_dsl.solving.methods import known_methods
 
-    return {*solver_names(), *policy_names(workspace)}
+    return known_methods(workspace)
 
 
 def _name_methods(policies: Collection[tree.Policy]) -> bool:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import gpusched_dsl as gs
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
@@ -82,3 +83,21 @@ def test_a_policy_of_the_text_hides_that_of_the_library() -> None:
     assert model is not None
     assert [rule.name for rule in policy_named(workspace, "EDF", model).place] == ["postpone"]
     assert [rule.name for rule in policy_named(workspace, "PS", model).place] == ["new_node", "wait"]
+
+
+def test_help_lists_only_policies_that_apply(tmp_path: Path) -> None:
+    """Policies for any model do not apply to decisions with slots, such as those of price-aware models."""
+    path = tmp_path / "c.gsm"
+    text = 'import "gsdsl:price_aware/scenarios/day.gsm";\ncampaign C {{ solve DayByNode with {}; }}\n'
+    helps = []
+    for name in ("Zzzzz", "Greedy"):  # no method at all, a policy for another model
+        path.write_text(text.format(name))
+        with pytest.raises(DiagnosticError) as caught:
+            gs.load(path).campaign("C").run(tmp_path / "store")
+        (error,) = caught.value.diagnostics
+        helps.append((error.code, str(error.help)))
+    assert [code for code, _ in helps] == ["GSM1602", "GSM4016"]
+    for _, help in helps:
+        assert "`EPRONS`" in help
+        for other in ("EASY", "MaxMin", "Hierarchical"):
+            assert f"`{other}`" not in help

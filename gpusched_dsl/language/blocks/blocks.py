@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.known_methods import with_names
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def check_blocks(
     `known_methods` are the names of all backends and policies, `known_measures` those of the metrics of runs.
     `obstacles` returns why a run of a campaign cannot be executed.
     """
-    known = None if known_methods is None else {*known_methods, *workspace.policies}
+    known = None if known_methods is None else with_names(known_methods, workspace.policies)
     # Imported only for blocks that exist: each kind takes a twentieth of the time in which a file is checked.
     if workspace.policies:
         from gpusched_dsl.language.blocks.policies.policy import check_policy

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Quantity, Value, Word, evaluate, option_value
-from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.blocks.known_methods import help_for_unknown, with_names
+from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.tree_walk import nodes_in
@@ -90,7 +91,7 @@ def check_method(
     """Report an unknown method (GSM1602) and options that are repeated, unknown or of the wrong kind."""
     name = method.name.text
     if known is not None and name not in known and name not in factors:
-        _report_unknown(name, [*known, *factors], method.name.span, diagnostics)
+        _report_unknown(name, with_names(known, factors), method.name.span, diagnostics)
     seen: dict[str, Span] = {}
     for setting in method.settings:
         option = setting.name.text
@@ -134,5 +135,5 @@ def _report_unknown(name: str, known: Collection[str], at: Span, diagnostics: Di
         f"unknown method `{name}`",
         at,
         "neither a backend nor a policy",
-        help=did_you_mean(name, known) or f"methods are {', '.join(f'`{k}`' for k in sorted(known))}",
+        help=help_for_unknown(name, known),
     )

@@ -8,6 +8,7 @@ from fractions import Fraction
 from msgspec import Struct, structs
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.known_methods import help_for_unknown
 from gpusched_dsl.language.checked import CheckedModel, Numeric, TextType, TypedExpr
 from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols
 from gpusched_dsl.language.checking.conversion import unit_in
@@ -132,7 +133,7 @@ def check_method_call(
             f"unknown method `{name}`",
             method.name.span,
             "neither a backend nor a policy",
-            help=did_you_mean(name, known) or f"methods are {', '.join(f'`{k}`' for k in sorted(known))}",
+            help=help_for_unknown(name, known),
         )
     settings: dict[str, bool | float | str] = {}
     seen: dict[str, Span] = {}
