@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from campaign_files import plan_of, write_files
+from campaign_files import MODEL, plan_of, write_files
 
 from gpusched_dsl.campaigns.plan import CampaignPlan
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord, StoredDiagnostic
@@ -25,10 +25,11 @@ campaign Sizes "Rooms & <b>sizes</b>" {
 
 
 def made(
-    tmp_path: Path, text: str, value: Callable[[GridRun], float | None]
+    tmp_path: Path, text: str, value: Callable[[GridRun], float | None], gain_name: str = "gain"
 ) -> tuple[CampaignPlan, dict[str, RunRecord]]:
-    """A plan, and a record for each run: its gain is `value`, a failure if that is None."""
-    plan = plan_of(write_files(tmp_path, {"campaign.gsm": text}))
+    """A plan, and a record for each run: its gain is `value`, a failure if that is None. The gain may be renamed."""
+    texts = {"campaign.gsm": text, "model.gsm": MODEL}
+    plan = plan_of(write_files(tmp_path, {name: text.replace("gain", gain_name) for name, text in texts.items()}))
     records = {}
     for planned in plan.runs:
         gain = value(planned.run)
@@ -37,8 +38,8 @@ def made(
             records[planned.key] = RunRecord(key=planned.key, state=FAILED, diagnostics=[problem])
         else:
             records[planned.key] = RunRecord(
-                key=planned.key, state=DONE, objective=gain, unit="$", seconds=2.0, metrics={"gain": gain, "used": 1.5},
-                units={"gain": "$", "used": "GB"},
+                key=planned.key, state=DONE, objective=gain, unit="$", seconds=2.0, metrics={gain_name: gain, "used": 1.5},
+                units={gain_name: "$", "used": "GB"},
             )  # fmt: skip
     return plan, records
 

@@ -74,6 +74,21 @@ def test_claims_of_the_campaign_have_verdicts(tmp_path: Path) -> None:
     assert "<b>of" not in page
 
 
+@pytest.mark.parametrize("name", ["role", "roles", "of"])
+def test_any_name_of_a_measure_or_factor(tmp_path: Path, name: str) -> None:
+    """Names that the computation of verdicts might use itself."""
+    value = lambda run: float(run.seed) + 3.0 * (run.label == "scip")  # noqa: E731
+    order = "reproduced (each difference is beyond chance)"
+    plan, records = made(tmp_path / "measure", GRID, value, gain_name=name)
+    (tmp_path / "measure" / "campaign.claims.toml").write_text(CLAIMS.replace('"gain"', f'"{name}"'))
+    (section,) = claims_sections(plan, records)
+    assert section.tables[0].rows[0][3:5] == ["highs 3.5, scip 6.5", order]
+    plan, records = made(tmp_path / "factor", GRID.replace("space", name), value)
+    (tmp_path / "factor" / "campaign.claims.toml").write_text(CLAIMS)
+    (section,) = claims_sections(plan, records)
+    assert section.tables[0].rows[0][3:5] == ["highs 3.5, scip 6.5", order]
+
+
 def test_claims_without_results(tmp_path: Path) -> None:
     plan, _ = made(tmp_path, GRID, gain_of)
     (tmp_path / "campaign.claims.toml").write_text(CLAIMS)

@@ -104,6 +104,10 @@ def test_columns_of_texts_may_be_measures(folder: Path) -> None:
     write_files(folder, {"campaign.gsm": CAMPAIGN.replace("measure gain", "measure ended, gain")})
     with refused("GSM1665"):
         plan_of(folder / "campaign.gsm")
+    hidden = {"model.gsm": MODEL.replace("let used", "let gap"), "campaign.gsm": CAMPAIGN.replace("used", "gap")}
+    write_files(folder, hidden)
+    with refused("GSM1661"):
+        plan_of(folder / "campaign.gsm")
 
 
 def test_some_runs_only(folder: Path) -> None:

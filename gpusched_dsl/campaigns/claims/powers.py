@@ -8,6 +8,8 @@ import polars as pl
 from gpusched_dsl.campaigns.claims.claims import Claim
 from gpusched_dsl.ir.arrays import Floats
 
+ROLE, OF = "# role", "# of"  # columns; no names of factors or measures
+
 
 def growth_exponents(claim: Claim, runs: pl.DataFrame, others: list[str]) -> tuple[Floats, pl.DataFrame]:
     """Return the exponent of every instance with positive values at two values of the factor, and the runs used.
@@ -16,16 +18,16 @@ def growth_exponents(claim: Claim, runs: pl.DataFrame, others: list[str]) -> tup
     least squares; with `against`, the measure is that of the method divided by that of the other one.
     """
     keys = [*others, "seed", claim.factor]
-    wide = runs.select(*keys, "role", claim.measure).pivot("role", index=keys, values=claim.measure)
+    wide = runs.select(*keys, ROLE, claim.measure).pivot(ROLE, index=keys, values=claim.measure)
     if set(claim.roles) - set(wide.columns):
         return np.empty(0), runs.head(0)
     value = pl.col(claim.roles[0]) if not claim.against else pl.col(claim.roles[0]) / pl.col(claim.against[0])
-    wide = wide.with_columns(value.alias("of")).filter(pl.col("of").is_finite() & (pl.col("of") > 0))
+    wide = wide.with_columns(value.alias(OF)).filter(pl.col(OF).is_finite() & (pl.col(OF) > 0))
     exponents, used = [], []
     for part in wide.partition_by([*others, "seed"], maintain_order=True):
         if len(part) < 2:
             continue
-        exponents.append(slope(part[claim.factor].to_numpy().astype(float), part["of"].to_numpy()))
+        exponents.append(slope(part[claim.factor].to_numpy().astype(float), part[OF].to_numpy()))
         used.append(part.select(keys))
     if not used:
         return np.empty(0), runs.head(0)
@@ -42,8 +44,8 @@ def total_over_runs(claim: Claim, runs: pl.DataFrame) -> tuple[float | None, int
     per_pair = claim.runs / (len(arms) * len(claim.sizes))
     total, short = 0.0, 0
     for arm in arms:
-        means = arm.group_by(claim.factor).agg(pl.col(claim.measure).mean().alias("of"))
-        known = dict(zip(means[claim.factor].cast(pl.Float64), means["of"], strict=True))
+        means = arm.group_by(claim.factor).agg(pl.col(claim.measure).mean().alias(OF))
+        known = dict(zip(means[claim.factor].cast(pl.Float64), means[OF], strict=True))
         missing = [size for size in claim.sizes if size not in known]
         if missing and len(known) < 2:
             short += 1

@@ -7,6 +7,7 @@ import math
 import polars as pl
 
 from gpusched_dsl.campaigns.claims.claims import LIMITS, Claim
+from gpusched_dsl.campaigns.claims.powers import ROLE
 from gpusched_dsl.campaigns.claims.verdict import Finding
 from gpusched_dsl.language.text.numbers import number_text
 
@@ -63,7 +64,7 @@ def ours_text(claim: Claim, finding: Finding) -> str:
 def _means_text(claim: Claim, runs: pl.DataFrame | None) -> str:
     if runs is None or claim.kind != "order":
         return "-"
-    means = dict(runs.group_by("role").agg(pl.col(claim.measure).mean()).rows())
+    means = dict(runs.group_by(ROLE).agg(pl.col(claim.measure).mean()).rows())
     if set(claim.roles) - set(means):
         return "-"
     return ", ".join(f"{role} {_short(means[role])} {claim.unit}".rstrip() for role in claim.roles)

@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.campaigns.claims.claims import PAIRED, Claim
-from gpusched_dsl.campaigns.claims.powers import growth_exponents, total_over_runs
+from gpusched_dsl.campaigns.claims.powers import ROLE, growth_exponents, total_over_runs
 from gpusched_dsl.campaigns.results import is_finished
 from gpusched_dsl.reporting.bootstrap import Interval, mean_interval
 from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences
 
 Verdict = Literal["reproduced", "same direction", "not reproduced"]
+ROLES = "# roles"  # no name of a factor or measure
 TOLERANCE = 0.1  # a single published number is a range of this share of it on both sides
 
 
@@ -50,7 +51,7 @@ COMPUTING = frozenset({"seconds", "build_seconds", "solve_seconds", "plan_second
 
 
 def select_runs(claim: Claim, results: pl.DataFrame) -> pl.DataFrame:
-    """Return the complete runs of the claim's methods and factors, with the compared method or value as `role`.
+    """Return the complete runs of the claim's methods and factors, with the compared method or value as `ROLE`.
 
     A run that ended with waiting jobs has the times of its computation, but not the cost of all jobs.
     """
@@ -60,8 +61,8 @@ def select_runs(claim: Claim, results: pl.DataFrame) -> pl.DataFrame:
         runs = runs.filter(pl.col("method").is_in(claim.methods))
     runs = restrict_rows(runs, claim.where).drop_nulls(claim.measure)
     if not claim.value:
-        return runs.with_columns(role="method")
-    return runs.with_columns(role=pl.col(claim.factor).cast(pl.String)).filter(pl.col("role").is_in(claim.roles))
+        return runs.with_columns(pl.col("method").alias(ROLE))
+    return runs.with_columns(pl.col(claim.factor).cast(pl.String).alias(ROLE)).filter(pl.col(ROLE).is_in(claim.roles))
 
 
 def restrict_rows(rows: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
@@ -89,20 +90,20 @@ def _compare_pairs(claim: Claim, runs: pl.DataFrame) -> Finding:
         runs = runs.with_columns(seed=pl.lit(None, pl.Int64))
     ours, factors = claim.roles[0], [name for name in factors_of(runs) if name != claim.factor]
     parts = runs.partition_by(factors, maintain_order=True) if factors else [runs]
-    complete = [part for part in map(_common_seeds, parts) if set(part["role"]) == set(claim.roles)]
+    complete = [part for part in map(_common_seeds, parts) if set(part[ROLE]) == set(claim.roles)]
     if not complete:
         return Finding("not reproduced", detail="no cell has runs of all methods")
     if claim.kind == "order":
         return _order(claim, complete)
     scaled = []
     for number, part in enumerate(complete):
-        means = {name: _mean(part.filter(pl.col("role") == name)[claim.measure]) for name in claim.roles}
+        means = {name: _mean(part.filter(pl.col(ROLE) == name)[claim.measure]) for name in claim.roles}
         best = min(claim.against, key=means.__getitem__)
         reference = means[ours] if claim.kind == "ratio" else means[best]
         if not reference:
             return Finding("not reproduced", detail="the mean of the reference is 0", runs=runs)
-        rows = part.filter(pl.col("role").is_in([ours, best]))
-        role = pl.when(pl.col("role") == ours).then(pl.lit("ours")).otherwise(pl.lit("theirs"))
+        rows = part.filter(pl.col(ROLE).is_in([ours, best]))
+        role = pl.when(pl.col(ROLE) == ours).then(pl.lit("ours")).otherwise(pl.lit("theirs"))
         scaled.append(rows.select(role.alias("method"), _instance(number), pl.col(claim.measure) / reference))
     pair = _difference(pl.concat(scaled), claim.measure, "ours", "theirs")
     runs = pl.concat(complete)
@@ -141,7 +142,7 @@ def _judge_size(
 def _order(claim: Claim, complete: list[pl.DataFrame]) -> Finding:
     """Whether `method` is below each of `against`: in all comparisons beyond chance, or in the means only."""
     rows = pl.concat(
-        part.select(_instance(number), claim.measure, method="role") for number, part in enumerate(complete)
+        part.select(_instance(number), claim.measure, method=ROLE) for number, part in enumerate(complete)
     )
     pairs = {name: _difference(rows, claim.measure, claim.roles[0], name) for name in claim.against}
     runs = pl.concat(complete)
@@ -204,8 +205,8 @@ def _mean(values: pl.Series) -> float:
 
 def _common_seeds(part: pl.DataFrame) -> pl.DataFrame:
     """Keep the seeds at which every method of the cell has a value, so that all means are over equal instances."""
-    counts = part.group_by("seed").agg(pl.col("role").n_unique().alias("roles"))
-    whole = counts.filter(pl.col("roles") == part["role"].n_unique())["seed"]
+    counts = part.group_by("seed").agg(pl.col(ROLE).n_unique().alias(ROLES))
+    whole = counts.filter(pl.col(ROLES) == part[ROLE].n_unique())["seed"]
     return part.filter(pl.col("seed").is_in(whole.to_list(), nulls_equal=True))
 
 

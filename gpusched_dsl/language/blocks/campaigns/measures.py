@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.campaigns.factors import COLUMNS
+from gpusched_dsl.language.blocks.campaigns.factors import COLUMNS, SEED
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import EXECUTION, TARDINESS, CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
@@ -16,6 +16,7 @@ from gpusched_dsl.language.units import DIMENSIONLESS, convertible
 COST = "cost_"  # before the names of the costs of a run by term
 TIMES = ("build_seconds", "solve_seconds")  # of a solve
 RESERVED = ("campaign", "ended", "run")  # no columns, although factors may not have these names
+HIDING = {*COLUMNS, SEED}.difference(RESERVED, ("objective",))  # columns that hide measures of their names
 MOST_LISTED = 12  # in a help line
 
 
@@ -37,11 +38,12 @@ def check_measures(
 
     `onlines` are the blocks of runs over time, None for one with errors; `metrics` those of all runs, None if unknown.
     """
-    own: set[str] = set()
+    named: set[str] = set()
     for (verb, _), model in models.items():
-        own |= _names_of_solve(model) | set(TIMES) if verb == "solve" else set(metrics or ())
+        named |= _names_of_solve(model) if verb == "solve" else set()
     for online in onlines:
-        own |= set() if online is None else _charges(online)
+        named |= set() if online is None else _charges(online)
+    own = named.union(*(TIMES if verb == "solve" else metrics or () for verb, _ in models))
     known = {*COLUMNS, *own}.difference(RESERVED)
     open_names = (metrics is None or None in onlines) and any(grid.verb == "run" for grid in grids)
     for statement in _statements(campaign):
@@ -54,6 +56,14 @@ def check_measures(
                     "not measured",
                     secondary=[Label(factors[name.text], "varies here")],
                     help=f"give the factor another name, such as `{name.text}_value`",
+                )
+            elif name.text in named and name.text in HIDING:
+                found.error(
+                    "GSM1661",
+                    f"`{name.text}` is a column of the results, so they have no measure of this name",
+                    name.span,
+                    "ambiguous",
+                    help=f"give the value of the model another name, such as `{name.text}_value`",
                 )
             elif name.text not in known and not open_names:
                 found.error(
