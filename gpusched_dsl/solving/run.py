@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.deadline import SOLVING, Deadline, StoppedEarly, grace
-from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
@@ -130,7 +130,10 @@ class Solving:
                 original = self.reformulated.original
                 stated = stage_problem(original, original.objectives[number], kept_as_stated, within)
                 self._close()
-                stage = self._stage(problem, stated, number, _better_start(problem, given, start), improves)
+                try:
+                    stage = self._stage(problem, stated, number, _better_start(problem, given, start), improves)
+                except DiagnosticError as error:
+                    raise DiagnosticError([_in_stage(d, objective, kept) for d in error.diagnostics]) from error
                 if stage.answer.status is not Status.INFEASIBLE:
                     break
             if stage.answer.status is Status.INFEASIBLE and kept:
@@ -370,6 +373,17 @@ def _sum_statistics(stages: list[_Stage]) -> dict[str, float]:
         for name, count in stage.answer.statistics.items():
             total[name] = total.get(name, 0.0) + count
     return total
+
+
+def _in_stage(diagnostic: Diagnostic, objective: Objective, kept: Sequence[KeptObjective]) -> Diagnostic:
+    """Return a refusal of the problem of a later objective, with the rows that only this problem has."""
+    if not kept or diagnostic.code != "GSM4003":
+        return diagnostic
+    names = ", ".join(f"`{k.objective.name or 'objective'}`" for k in kept)
+    rows = "the row that keeps the earlier objective" if len(kept) == 1 else "the rows that keep the earlier objectives"
+    note = f"this is the problem of `{objective.name or 'objective'}`, with {rows} {names} at the value found"
+    help = "choose another backend, such as `highs` or `scip`, or solve for one objective: a weighted sum of them"
+    return structs.replace(diagnostic, notes=(*diagnostic.notes, note), help=help)
 
 
 def _lost_point(problem: Problem, solver: str) -> Diagnostic:

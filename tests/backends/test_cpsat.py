@@ -78,6 +78,27 @@ def test_limits_of_the_objective_need_no_step() -> None:
         assert refusal(problem(minimize(*costs), columns=3, rows=[*rows, row], upper=9, integer=[2])).code == "GSM4003"
 
 
+def test_a_refused_row_of_an_earlier_objective_is_named() -> None:
+    text = """model m {
+  set J;
+  var late[J] >= 0 <= 9;
+  var span >= 0 <= 9;
+  minimize lateness: sum[j in J] late[j];
+  then minimize makespan: span;
+  constraint all[j in J]: span + 1 >= late[j];
+  constraint at_least[j in J]: late[j] >= 1;
+}
+scenario s for m { J = { a, b, c }; }"""
+    with pytest.raises(DiagnosticError) as caught:
+        gs.loads(text).solve(backend="cpsat")
+    (finding,) = caught.value.diagnostics
+    assert finding.code == "GSM4003"
+    assert finding.notes[-1] == (
+        "this is the problem of `makespan`, with the row that keeps the earlier objective `lateness` at the value found"
+    )
+    assert "a weighted sum" in str(finding.help)
+
+
 def test_numbers_without_a_common_divisor_are_refused() -> None:
     finding = refusal(problem(minimize(1, 0), columns=2, rows=[at_least(np.pi, 1, np.e)], upper=9, integer=[1]))
     assert (finding.code, "common divisor" in finding.notes[0]) == ("GSM4003", True)
