@@ -51,6 +51,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     watch = ProgressMonitor(output.note, options.time_limit, for_each=True)
     listener = ProgressListener(output, watch)
     result = flexibility(scenario, config, backend, solve_options, monitor=watch, listener=listener, load=guard)
+    output.report(result.warnings)
     for line in result.lines():
         output.say(line)
     if options.json is not None:

@@ -13,6 +13,7 @@ import polars as pl
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.solving.flexibility.guarantee import guaranteed_amount, probability_of_new_day, required_days
 
 SAME = 1e-6  # relatively: a day that sheds an offer up to this share of it has shed it
@@ -62,7 +63,8 @@ class FlexibilityData:
     """The data for the writers of a `Flexibility`, which describes the result.
 
     `unit` is kW, or empty for a power without a unit; costs are in `money`. `offers` increase. `days` are those that
-    were examined, of `asked_days`. `baseline` is the method of the plans without the event.
+    were examined, of `asked_days`. `baseline` is the method of the plans without the event. `warnings` are errors that
+    ended the solves of a day.
     """
 
     model: str
@@ -82,6 +84,7 @@ class FlexibilityData:
     asked_days: int
     backend: str
     options: SolveOptions
+    warnings: tuple[Diagnostic, ...] = ()
 
     # --- the guarantee -----------------------------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ def test_a_refused_row_of_an_earlier_objective_is_named() -> None:
   var span >= 0 <= 9;
   minimize lateness: sum[j in J] late[j];
   then minimize makespan: span;
-  constraint all[j in J]: span + 1 >= late[j];
+  constraint each[j in J]: span + 1 >= late[j];
   constraint at_least[j in J]: late[j] >= 1;
 }
 scenario s for m { J = { a, b, c }; }"""

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,8 +17,12 @@ from json_schemas import complaints, published
 
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.flexibility.guarantee import guaranteed_amount, probability_of_new_day, required_days
+from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.workflows.flexibility import run as workflow
 
 MODEL = """
 model Day "jobs in slots of a day" {
@@ -228,6 +232,31 @@ def test_a_day_without_a_plan_sheds_nothing() -> None:
     assert found.table["days"].to_list() == [1] * 4
     assert found.complete
     assert any("without a plan" in line for line in found.lines())
+
+
+@pytest.mark.parametrize(("failing", "complete"), [(3, True), (9, False)])  # the second day; its first offer
+def test_an_error_of_a_solve_keeps_the_other_days(
+    failing: int, complete: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = [Case([50, 10, 20], [(200, 1, 0, 2)], 1)] * 2
+    calls = itertools.count(1)
+
+    def solve(*arguments: Any) -> Solution:
+        if next(calls) == failing:
+            raise DiagnosticError([Diagnostic("GSM4007", "`highs` ended without a result")])
+        return solve_problem(*arguments)
+
+    monkeypatch.setattr(workflow, "solve_problem", solve)
+    found = gs.loads(text(days)).flexibility("1", "D0", days=["D0", "D1"], probability=0.5, gap=0, steps=1)
+    assert (found.guaranteed, found.complete) == (pytest.approx(0.2), complete)
+    (warning,) = found.warnings
+    assert (warning.code, warning.severity.value) == ("GSM4007", "warning")
+    assert "day `D1`" in warning.notes[0] or "day `scenario=D1`" in warning.notes[0]
+    assert found.days[0].offers[0].cost == pytest.approx(0.2 * 0.01, rel=1)
+    assert found.days[1].reason == ("`highs` ended without a result" if complete else "")
+    calls = itertools.count(failing)  # on the first day nothing would be lost
+    with pytest.raises(DiagnosticError):
+        gs.loads(text(days)).flexibility("1", "D0", days=["D0", "D1"], gap=0)
 
 
 def test_a_policy_makes_the_plan_without_the_event() -> None:

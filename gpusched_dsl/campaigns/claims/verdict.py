@@ -141,9 +141,7 @@ def _judge_size(
 
 def _order(claim: Claim, complete: list[pl.DataFrame]) -> Finding:
     """Whether `method` is below each of `against`: in all comparisons beyond chance, or in the means only."""
-    rows = pl.concat(
-        part.select(_instance(number), claim.measure, method=ROLE) for number, part in enumerate(complete)
-    )
+    rows = pl.concat(part.select(_instance(number), claim.measure, method=ROLE) for number, part in enumerate(complete))
     pairs = {name: _difference(rows, claim.measure, claim.roles[0], name) for name in claim.against}
     runs = pl.concat(complete)
     missed = [name for name, pair in pairs.items() if pair.verdict != "better"]

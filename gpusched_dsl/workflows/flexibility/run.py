@@ -16,8 +16,9 @@ from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.settings_file import merge_settings
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.units import Unit, convertible, factor, parse_unit_text
@@ -74,22 +75,30 @@ def flexibility(
     """Solve each day without the event, for the largest shed, and for each offer.
 
     `options` are those of every solve, with its time limit. If the monitor stops the work, days that were not
-    finished count as days without a shed. `load` loads the solver that completes the plans of a policy. Raises
-    DiagnosticError: GSM4025 for a model without a power by slot, GSM4026 for an event outside of the horizon, and as
-    solvers and the data of days do.
+    finished count as days without a shed; so does a day whose solves raise, with a warning, if an earlier one was
+    planned. `load` loads the solver that completes the plans of a policy. Raises DiagnosticError: GSM4025 for a model
+    without a power by slot, GSM4026 for an event outside of the horizon, and as solvers and the data of days do.
     """
     observer, solver = listener or Listener(), _Solver(backend, options, monitor)
     model = scenario.scenario.model
     method = None if config.baseline is None else BaselineMethod(config.baseline, load, options, monitor)
     days: list[tuple[_BuiltDay, DayPlans]] = []
+    warnings: list[Diagnostic] = []
     for number, day in enumerate(config.days, start=1):
         if solver.stopped:
             break
         observer.begin(f"day {number} of {len(config.days)}: {day.label}")
         with observer.working_context():
             built = _build_day(scenario, day, config)
-            given = None if method is None else method.plan(built.scenario, built.problem.problem)
-            days.append((built, plan_day(built.problem, _columns_before(built), solver, given)))
+            try:
+                given = None if method is None else method.plan(built.scenario, built.problem.problem)
+                plans = plan_day(built.problem, _columns_before(built), solver, given)
+            except DiagnosticError as error:
+                if not days:  # nothing is lost
+                    raise
+                warnings += _failure_warnings(error, day)
+                plans = _failed_day(built.problem, error)
+            days.append((built, plans))
     kilo = _kilowatts(days[0][0].model.unit) if days else 1.0
     most = np.array([plans.most for _, plans in days] + [0.0] * (len(config.days) - len(days)))
     amount = guaranteed_amount(most, config.probability)
@@ -98,7 +107,11 @@ def flexibility(
     for number, (built, plans) in enumerate(days, start=1):
         observer.begin(f"offers on day {number} of {len(days)}: {built.day.label}")
         with observer.working_context():
-            sheds = [] if solver.stopped else price_sheds(plans, offers / kilo, solver)
+            sheds: list[Shed] = []
+            try:
+                sheds = [] if solver.stopped else price_sheds(plans, offers / kilo, solver)
+            except DiagnosticError as error:
+                warnings += _failure_warnings(error, built.day)
             found.append(_flexible_day(built, plans, [] if solver.stopped else sheds, kilo))
     first = days[0][0] if days else None
     return Flexibility(
@@ -119,7 +132,19 @@ def flexibility(
         asked_days=len(config.days),
         backend=backend.name,
         options=options,
+        warnings=tuple(warnings),
     )
+
+
+def _failed_day(day: ShedProblem, error: DiagnosticError) -> DayPlans:
+    """Return the plans of a day whose solves raised: none."""
+    reason = str(error.diagnostics[0].message)
+    return DayPlans(day, Status.LIMIT, reason, None, None, None, None, 0.0, None)
+
+
+def _failure_warnings(error: DiagnosticError, day: Day) -> list[Diagnostic]:
+    note = f"on the day `{day.label}`, whose solves ended with it"
+    return [structs.replace(d, severity=Severity.WARNING, notes=(*d.notes, note)) for d in error.diagnostics]
 
 
 class _Solver:
