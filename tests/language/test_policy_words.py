@@ -180,3 +180,31 @@ def test_what_is_solved_before_and_served_beside_is_told() -> None:
 
 def test_source_on_one_line() -> None:
     assert text_of('a   # b "c"\n  + "d # e"  # f') == 'a + "d # e"'
+
+
+@pytest.mark.parametrize(
+    ("family", "lines", "says"),
+    [
+        ("", "place best_fit, new_node, wait;", True),
+        ("family size[n];", "place best_fit, new_node, wait;", True),
+        ("family 1;", "place best_fit, new_node, wait;", False),
+        ("", "place best_fit, new_node, next_choice, wait;", False),
+        ("", "place best_fit, best_suboptimal;", False),
+        ("", "choose n in Nodes by size[n]; place best_fit, wait;", False),
+    ],
+)
+def test_jobs_that_are_tried_in_one_way_only(family: str, lines: str, says: bool) -> None:
+    text = f"""
+model Two {{
+  set Jobs;  set Nodes;  param size[Nodes] integer;  param long[Jobs] in h;
+  var run[Jobs, Nodes] binary;
+  minimize all in h: sum[j in Jobs, n in Nodes] long[j] * run[j, n];
+  placement run[j, n] {{ job j;  node n;  node_type size[n];  {family}  uses 1 of size[n];  lasts long[j]; }}
+}}
+policy P for Two {{ order j in Jobs by long[j];  {lines} }}
+"""
+    found = Diagnostics()
+    read = workspace_from_text(text, "two.gsm", found)
+    policy = check_policy(read, read.policies["P"], found)
+    assert policy is not None, list(found)
+    assert any("Take only the first way" in line for line in policy_in_words(policy)) == says

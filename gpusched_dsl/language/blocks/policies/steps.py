@@ -74,6 +74,8 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
         yield f"If that lists none, list {_describe_ranking(policy.otherwise)}", [], "otherwise"
     yield from _way_draw(policy)
     yield from _occupancy(policy)
+    if _has_only_first_ways(policy):
+        yield _FIRST_WAY, [], ""
     rules = [_detail(RULES["place"], r) for r in policy.place]
     yield "Place the job by the first of these rules that finds room", rules, "place"
     yield from _node_draw(policy)
@@ -95,6 +97,23 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     if policy.again is not None:
         which = "" if policy.again.condition is None else f" where `{text_of(policy.again.condition.span.text)}`"
         yield f"Plan again `{text_of(policy.again.after.span.text)}` from now, for each job{which}", [], "again"
+
+
+def _has_only_first_ways(policy: CheckedPolicy) -> bool:
+    """Whether jobs without a list of ways are placed in the first of them only, and not all nodes are one family."""
+    placement = policy.model.placement
+    if placement is None or isinstance(placement.value("family"), Constant):
+        return False
+    listed = policy.choose is None or policy.choose.indexing.iterators or policy.choose.keys or policy.otherwise
+    shapes = [RULES["place"].get(rule.text) for rule in policy.place]
+    one = all(shape is not None and shape.engine == "nodes" and shape.takes != "any way" for shape in shapes)
+    return one and not listed and all(rule.text != "next_choice" for rule in policy.place)
+
+
+_FIRST_WAY = (
+    "Take only the first way of each job in the data, as there is no `choose` and no `next_choice`: a job may wait "
+    "although a node of another type is empty, unless both types are of one family"
+)
 
 
 def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
