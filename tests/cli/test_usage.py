@@ -303,3 +303,23 @@ def test_a_full_disk_is_an_error_of_the_output(pack: Path, arguments: tuple[str,
     assert done.stderr.startswith("error[GSM6008]: cannot write the output: No space left on device\n")
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["solve", "m.gsm", "--alternatives", "2", "--within", "-1%"], "--within: `-1%` is negative"),
+        (["solve", "m.gsm", "--gap", "-1%"], "--gap: `-1%` is negative"),
+        (["solve", "m.gsm", "--gap", "many%"], "--gap: `many%` is not a number"),
+        (["solve", "m.gsm", "--time-limit", "-5m"], "--time-limit: `-5m` is negative"),
+        (["run", "m.gsm", "--seeds", "-1,2"], "--seeds: `-1` is not a nonnegative integer"),
+        (["flexibility", "m.gsm", "--event", "1", "--probability", "-50%"], "--probability: `-50%` is negative"),
+        (["estimate", "m.gsm", "--job", "j", "--at", "-3h"], "--at: `-3h` is negative"),
+        (["solve", "m.gsm", "--within"], "`--within` needs a value"),
+        (["solve", "m.gsm", "--gap", "--quiet"], "`--gap` needs a value"),
+        (["solve", "m.gsm", "-5"], "unknown option `-5`"),
+    ],
+)
+def test_values_that_begin_with_a_minus(gsdsl: Callable[..., Any], arguments: list[str], words: str) -> None:
+    done = gsdsl(*arguments)
+    assert (done.code, words in done.err) == (2, True), done.err

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import NoReturn
+
+_NO_VALUE = re.compile(r"argument (?:\S+/)?(--?[\w-]+): expected (?:one|at least one) argument")
 
 
 class UsageError(Exception):
@@ -21,8 +24,12 @@ class Parser(argparse.ArgumentParser):
         settings.setdefault("allow_abbrev", False)
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(*args, **settings)  # type: ignore[arg-type]
+        # `-1%`, `-5m` and `-1,2` are values too, which the type of the option refuses: no option begins with a digit.
+        self._negative_number_matcher = re.compile(r"-\.?[0-9]")
 
     def error(self, message: str) -> NoReturn:
+        if (option := _NO_VALUE.fullmatch(message)) is not None:
+            message = f"`{option[1]}` needs a value"
         raise UsageError("GSM6002", message, f"`{self.prog} --help` lists the arguments")
 
     @property

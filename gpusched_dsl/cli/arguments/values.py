@@ -83,6 +83,8 @@ def duration(text: str) -> float:
             return seconds_of(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from None
+    if text.startswith("-") and has_unit(text[1:]):
+        raise argparse.ArgumentTypeError(f"`{text}` is negative")
     try:
         seconds = number(text)
     except argparse.ArgumentTypeError:
@@ -95,7 +97,14 @@ def duration(text: str) -> float:
 def fraction(text: str) -> float:
     """Read a fraction: `0.01` or `1%`."""
     share = text.strip()
-    return nonnegative_number(share[:-1]) / 100 if share.endswith("%") else nonnegative_number(text)
+    is_percent = share.endswith("%")
+    try:
+        value = number(share.removesuffix("%"))
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"`{share}` is not a number") from None
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"`{share}` is negative")
+    return value / 100 if is_percent else value
 
 
 def time_of_run(text: str) -> str:
