@@ -86,9 +86,15 @@ class ConcurrentBackend:
 def make(name: str) -> ConcurrentBackend:
     """Return the backend `concurrent`, or the solvers of a name such as `highs+scip` at once.
 
-    Raises DiagnosticError (GSM4001) for a solver that is unknown or named twice.
+    Raises DiagnosticError (GSM4001) for a solver that is unknown, named twice or missing.
     """
     names = tuple(name.split("+")) if "+" in name else ()
+    if not all(names):
+        known = [solver for solver in names if solver]
+        alone = f"write `{known[0]}`, or " if len(known) == 1 else ""
+        example = "+".join([*known, *(solver for solver in DEFAULT if solver not in known)][: max(2, len(known))])
+        message = f"`{name}` lacks the name of a solver beside a `+`"
+        raise DiagnosticError([Diagnostic("GSM4001", message, help=f"{alone}name solvers, as in `{example}`")])
     for solver in names:
         if solver in names[names.index(solver) + 1 :]:
             raise DiagnosticError([Diagnostic("GSM4001", f"`{name}` names `{solver}` twice", help="name it once")])
