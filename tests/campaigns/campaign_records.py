@@ -38,8 +38,8 @@ def made(
             records[planned.key] = RunRecord(key=planned.key, state=FAILED, diagnostics=[problem])
         else:
             records[planned.key] = RunRecord(
-                key=planned.key, state=DONE, objective=gain, unit="$", seconds=2.0, metrics={gain_name: gain, "used": 1.5},
-                units={gain_name: "$", "used": "GB"},
+                key=planned.key, state=DONE, objective=gain, unit="$", seconds=2.0,
+                metrics={gain_name: gain, "used": 1.5}, units={gain_name: "$", "used": "GB"},
             )  # fmt: skip
     return plan, records
 

@@ -335,7 +335,12 @@ def test_a_defect_is_raised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("highs+scib", "scip"), ("highs+highs", "twice"), ("highs+", "write `highs`, or name solvers, as in `highs+scip`")]
+    ("name", "words"),
+    [
+        ("highs+scib", "scip"),
+        ("highs+highs", "twice"),
+        ("highs+", "write `highs`, or name solvers, as in `highs+scip`"),
+    ],
 )
 def test_wrong_names(name: str, words: str) -> None:
     with pytest.raises(DiagnosticError) as caught:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -236,9 +236,7 @@ class RunComparison(MethodComparison[RunRow]):
         lines = []
         for row in self.rows:
             if row.result is not None and row.result.gap_parts is not None:
-                parts, money = row.result.gap_parts.parts, row.result.money
-                texts = (f"{name.replace('_', ' ')} {with_unit(number_text(v), money)}" for name, v in parts.items())
-                lines.append(f"gap of {row.method}: {', '.join(texts)}")
+                lines.append(gap_parts_line(row.method, row.result.gap_parts.parts, row.result.money))
         return lines
 
     def __repr__(self) -> str:
@@ -315,3 +313,9 @@ def _header(name: str, unit: str) -> str:
 
 def _float(value: float | int | None) -> float | None:
     return None if value is None else float(value)
+
+
+def gap_parts_line(method: str, parts: Mapping[str, float], money: str) -> str:
+    """Return the parts of the gap of a method: `gap of FIFO: myopia 1 $, ...`."""
+    texts = (f"{name.replace('_', ' ')} {with_unit(number_text(value), money)}" for name, value in parts.items())
+    return f"gap of {method}: {', '.join(texts)}"

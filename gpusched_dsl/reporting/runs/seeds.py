@@ -19,7 +19,7 @@ from gpusched_dsl.reporting.document import finite
 from gpusched_dsl.reporting.grid import GOOD, Grid, GridColumn, plain
 from gpusched_dsl.reporting.paired_differences import PAIRED, PairedDifferences, paired_differences
 from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.reporting.runs.comparison import COMPLETION, RunComparison, RunRow
+from gpusched_dsl.reporting.runs.comparison import COMPLETION, RunComparison, RunRow, gap_parts_line
 from gpusched_dsl.reporting.runs.metrics import FINISHED
 from gpusched_dsl.reporting.runs.result import RunResult
 
@@ -218,7 +218,21 @@ class SeedComparison(Report):
         if self.metric != "total":
             lines.append("nothing is charged: the best method has the smallest mean completion time")
         lines += [] if self.paired is None else self.paired.sentences()
+        lines += self._gap_parts()
         return lines + (["interrupted: the other runs are missing"] if self.interrupted else [])
+
+    def _gap_parts(self) -> list[str]:
+        """Return a line for each method whose gap was divided, with the means of the parts over the common seeds."""
+        lines = []
+        for method in self.methods:
+            rows = [(seed, comparison[method]) for seed, comparison in self.common if method in self.finished]
+            divided = [(seed, result.money, result.gap_parts.parts) for seed, result in rows if result.gap_parts]
+            if divided:
+                means = {name: fmean(parts[name] for _, _, parts in divided) for name in divided[0][2]}
+                line = gap_parts_line(method, means, divided[0][1])
+                is_all = len(divided) == len(rows)
+                lines.append(line if is_all else f"{line} (seeds {', '.join(str(seed) for seed, _, _ in divided)})")
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return the means, the differences, and every comparison with its seed, as in `docs/schema/run-1.json`."""

@@ -19,6 +19,7 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.reporting.runs.comparison import RunComparison
 from gpusched_dsl.reporting.runs.result import RunResult
+from gpusched_dsl.reporting.runs.seeds import SeedComparison
 from gpusched_dsl.workflows.why_gap import gap_parts
 
 # A slot holds one job. A window of one slot trains `a` at once, because later slots may cost 6.
@@ -102,6 +103,9 @@ def test_all_compared_methods_have_parts(tmp_path: Path) -> None:
         assert sum(parts.parts.values()) == pytest.approx(result.total - result.bound.value)
         assert not [w for w in result.warnings if w.code == "GSM7017"]
     assert [line.split(":")[0] for line in compared.footer()[1:]] == ["gap of highs", "gap of scip"]
+    over_seeds = gs.load(tmp_path / "m.gsm").run("S", "Ahead", ["highs"], seeds=[1, 2], bound=True, why_gap=True)
+    assert isinstance(over_seeds, SeedComparison)
+    assert over_seeds.footer()[-1] == compared.footer()[1]  # nothing is drawn, so the means are those of one run
 
 
 def test_no_part_where_the_run_has_no_bound(tmp_path: Path) -> None:
