@@ -12,6 +12,7 @@ from gpusched_dsl.campaigns.results import factor_units, is_finished, results_ta
 from gpusched_dsl.campaigns.summary import cell_columns, heading_with_unit, shown_measures
 from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.language.blocks.campaigns.constants import plain_text
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text
 from gpusched_dsl.reporting.bootstrap import CONFIDENCE, LEAST_DRAWS
@@ -83,7 +84,7 @@ def _cells(rows: pl.DataFrame, others: Sequence[str], units: Mapping[str, str]) 
 
 
 def _value_text(name: str, value: object, units: Mapping[str, str]) -> str:
-    text = number_text(value) if isinstance(value, float) else str(value)
+    text = number_text(value) if isinstance(value, float) else plain_text(value)
     return " ".join(filter(None, (name, text, units.get(name, ""))))
 
 

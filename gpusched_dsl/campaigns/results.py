@@ -12,7 +12,7 @@ import polars as pl
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
 from gpusched_dsl.campaigns.tasks import DONE, UNFINISHED, RunRecord
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
-from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, plain_value
+from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, plain_text, plain_value
 from gpusched_dsl.language.blocks.campaigns.factors import SEED
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -128,7 +128,7 @@ def _column(runs: Sequence[PlannedRun], name: str) -> list[Any]:
     unit = _common_unit(values)
     if unit is None:
         kinds = {type(plain_value(value)) for value in values}
-        return [plain_value(value) if len(kinds) == 1 else str(plain_value(value)) for value in values]
+        return [plain_value(value) if len(kinds) == 1 else plain_text(plain_value(value)) for value in values]
     numbers = [value.number_in(unit) for value in values if isinstance(value, Quantity)]
     whole = all(number.denominator == 1 for number in numbers)
     return [_number(number, whole) for number in numbers]

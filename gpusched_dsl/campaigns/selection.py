@@ -20,7 +20,7 @@ def is_value(value: Value | str, wanted: str, first: Value | None = None) -> boo
     if wanted in (text, text.strip('"')) or (isinstance(value, Word) and wanted == value.content):
         return True
     if not isinstance(value, Quantity):
-        return False
+        return isinstance(value, bool) and wanted.lower() == text  # `True`, as tables of other programs show it
     fits = isinstance(first, Quantity) and convertible(value.unit, first.unit)
     stated = _quantity(wanted, first.unit if fits and isinstance(first, Quantity) else value.unit)
     if stated is None or not convertible(stated.unit, value.unit):

@@ -16,6 +16,7 @@ from gpusched_dsl.campaigns.results import (
     units_of,
 )
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
+from gpusched_dsl.language.blocks.campaigns.constants import plain_text
 from gpusched_dsl.language.blocks.campaigns.factors import REPLICATION, SEED
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text, seconds_text
@@ -87,7 +88,7 @@ def _texts(values: Sequence[object]) -> list[str]:
 def _text(value: object) -> str:
     if value is None:
         return "-"
-    return number_text(float(f"{value:.{DIGITS}g}")) if isinstance(value, float) else str(value)
+    return number_text(float(f"{value:.{DIGITS}g}")) if isinstance(value, float) else plain_text(value)
 
 
 def status_lines(plan: CampaignPlan, records: Mapping[str, RunRecord], left: float | None) -> list[str]:

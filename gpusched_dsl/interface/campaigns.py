@@ -170,8 +170,10 @@ class ModelCampaign:
 
 def _texts(values: object) -> list[str]:
     """Return one value, or the values of a list, tuple, set or range, as `--only` has them."""
+    from gpusched_dsl.language.blocks.campaigns.constants import plain_text
+
     several = values if isinstance(values, list | tuple | set | frozenset | range) else [values]
-    return [str(value).lower() if isinstance(value, bool) else str(value) for value in several]
+    return [plain_text(value) for value in several]
 
 
 def _never() -> bool:

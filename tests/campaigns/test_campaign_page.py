@@ -13,6 +13,7 @@ from page_reader import figures_of, seen
 
 from gpusched_dsl.campaigns.campaign_figures import MOST_FIGURES, campaign_figures
 from gpusched_dsl.campaigns.campaign_page import campaign_page
+from gpusched_dsl.campaigns.claims.section import claims_sections
 from gpusched_dsl.campaigns.results import results_table
 from gpusched_dsl.campaigns.summary import shortfall_lines, shown_measures, summary_grid
 from gpusched_dsl.reporting.bootstrap import mean_interval
@@ -191,3 +192,34 @@ def test_any_name_of_a_factor(tmp_path: Path, name: str) -> None:
     page = campaign_page(plan, records)
     assert len(figures_of(page, "lines")) == 4
     assert "Differences from highs at equal seeds" in seen(page)
+
+
+def test_truth_values_are_written_as_they_are_selected(tmp_path: Path) -> None:
+    text = GRID.replace("vary space", "vary relaxed in { true, false };  vary space")
+    text = text.replace("with highs, scip (gap = 0)", "with highs (relax = relaxed)")
+    plan, records = made(tmp_path, text, gain_of)
+    shown = summary_grid(plan, records).columns[0]
+    assert (shown.header, set(shown.texts)) == ("relaxed", {"true", "false"})
+    page = seen(campaign_page(plan, records))
+    assert "true" in page
+    assert "True" not in page
+    for wanted in ("true", "True"):
+        assert len(plan.only({"relaxed": [wanted]}).runs) == len(plan.runs) // 2
+    (tmp_path / "campaign.claims.toml").write_text("""
+title = "A paper"
+setup = ""
+[[claim]]
+place = "Table 1"
+claim = "Without integers it is as good."
+campaign = "Sizes"
+kind = "equal"
+measure = "gain"
+method = "highs"
+factor = "relaxed"
+value = true
+against = [false]
+within = 1
+where = { scenario = "Small" }
+""")
+    (section,) = claims_sections(plan, records)
+    assert section.tables[0].rows[0][4] == "reproduced"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from gpusched_dsl.language.blocks.campaigns.constants import plain_text
+
 SUFFIX = ".claims.toml"
 
 # saving: percentage by which `method` costs less than the best of `against`, both averaged over the runs of each cell
@@ -112,8 +114,8 @@ def _claim(row: dict[str, Any], path: Path) -> Claim:
     if published is not None:
         low, high = published if isinstance(published, list) else (published, published)
         row["published"] = (float(low), float(high))
-    row["against"] = tuple(str(name) for name in row.get("against", ()))
-    row["value"] = str(row.get("value", ""))
+    row["against"] = tuple(plain_text(name) for name in row.get("against", ()))
+    row["value"] = plain_text(row.get("value", ""))
     for name in ("sizes", "arms", "together"):
         row[name] = tuple(row.get(name, ()))
     named = {"place": f"{row.get('place', '')}, test"}

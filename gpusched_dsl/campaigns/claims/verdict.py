@@ -12,6 +12,7 @@ import polars as pl
 from gpusched_dsl.campaigns.claims.claims import PAIRED, Claim
 from gpusched_dsl.campaigns.claims.powers import ROLE, growth_exponents, total_over_runs
 from gpusched_dsl.campaigns.results import is_finished
+from gpusched_dsl.language.blocks.campaigns.constants import plain_text
 from gpusched_dsl.reporting.bootstrap import Interval, mean_interval
 from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences
 
@@ -75,7 +76,7 @@ def restrict_rows(rows: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
         if rows.schema[name].is_numeric():
             rows = rows.filter(pl.col(name).cast(pl.Float64).is_in([float(one) for one in values]))
         else:
-            rows = rows.filter(pl.col(name).is_in([str(one) for one in values]))
+            rows = rows.filter(pl.col(name).cast(pl.String).is_in([plain_text(one) for one in values]))
     return rows
 
 

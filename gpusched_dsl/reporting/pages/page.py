@@ -144,7 +144,7 @@ def cell(value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, float):
-        return str(value)
+        return str(value).lower() if isinstance(value, bool) else str(value)
     return number_text(float(f"{value:.6g}") if TINY <= abs(value) < SMALL else round(value, 6))
 
 

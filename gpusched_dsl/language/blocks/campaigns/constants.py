@@ -59,7 +59,12 @@ class NotConstant(Exception):
 
 def value_text(value: Value) -> str:
     """Return the value as it is written in a scenario."""
-    return str(value).lower() if isinstance(value, bool) else value.text
+    return plain_text(value) if isinstance(value, bool) else value.text
+
+
+def plain_text(value: object) -> str:
+    """Return a plain value as text, with `true` and `false` as they are written."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def plain_value(value: Value) -> bool | int | float | str:
