@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +13,7 @@ import pytest
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.figures.bars import comparison_bars
 from gpusched_dsl.reporting.figures.curves_figure import Curve, CurvesFigure
+from gpusched_dsl.reporting.figures.drawing import files, fonts
 from gpusched_dsl.reporting.figures.drawing.files import write_figures
 from gpusched_dsl.reporting.figures.figure import Figure, time_axis
 from gpusched_dsl.reporting.figures.heat_map import utilisation
@@ -75,3 +77,21 @@ def test_groups_precede_names(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DiagnosticError, match="cannot write"):
         write_figures({"": [figure]}, tmp_path / "file")
+
+
+@pytest.mark.parametrize("family", ["STIXGeneral", "no such font"])
+def test_characters_of_other_fonts(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch is not in the usual font, but in one that Matplotlib brings along."""
+    monkeypatch.setattr(fonts, "FALLBACKS", (("another font", family),))
+    monkeypatch.setattr(files, "font_families", fonts.font_families.__wrapped__)
+    figure = comparison_bars(
+        pl.DataFrame(
+            {"method": ["\u231a", "b"], "seed": [None, None], "metric": ["cost", "cost"], "value": [1.0, 2.0]},
+            schema_overrides={"seed": pl.Int64},
+        )
+    )[0]
+    with files.drawing_settings(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        files.encode_drawing(files.draw(figure), "png", "title")
+    missing = [str(each.message) for each in caught if "Glyph" in str(each.message)]
+    assert bool(missing) == (family == "no such font")

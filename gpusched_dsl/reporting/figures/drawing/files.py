@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.data.sources.writing import make_folder, write_bytes
 from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.curves_figure import CurvesFigure
+from gpusched_dsl.reporting.figures.drawing.fonts import font_families
 from gpusched_dsl.reporting.figures.drawing.style import DOTS_PER_INCH, SETTINGS, label
 from gpusched_dsl.reporting.figures.figure import Figure, file_names
 from gpusched_dsl.reporting.figures.heat_map import HeatMap
@@ -49,8 +50,9 @@ def drawing_settings() -> Iterator[None]:
     """Draw with our settings of Matplotlib."""
     import matplotlib
 
-    with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a box is drawn for it
+    settings = {**SETTINGS, "font.family": list(font_families())}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # no installed font has it: a box is drawn
         yield
 
 

@@ -15,7 +15,6 @@ JOBS: Final = ("#9ec5f8", "#f6c177", "#a3dca8", "#d6b8f5", "#f4b6c2", "#8fd6d6",
 LATE: Final = "#b00020"
 
 SETTINGS: Final[Any] = {
-    "font.family": "sans-serif",
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.grid": True,
