@@ -22,12 +22,14 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 POLL_SECONDS = 0.2
 CONNECT_SECONDS = 20.0
+IDLE_SECONDS = 3.0  # at most, for cancelled tasks to end
 WORKER_SECONDS = 120.0  # until the first worker must be there
 SETTINGS = {  # of a cluster that is started here
     "distributed.scheduler.worker-ttl": "60s",  # a worker that says nothing for so long is lost
     "distributed.scheduler.allowed-failures": 10,
     "distributed.worker.daemon": False,
 }
+PRELOAD = "gpusched_dsl.engines.dask_worker"
 LARGE = {"distributed.admin.large-graph-warning-threshold": "4GB"}  # shared data are large, and sent once
 CANCELLED = ("cancelled", "released", "forgotten")  # states of a task of a worker that nobody waits for
 _child = threading.local()
@@ -57,7 +59,8 @@ class DaskEngine:
             if address is None and cluster is None:
                 from gpusched_dsl.engines.local import cores
 
-                with dask.config.set(SETTINGS):
+                preloads = [*dask.config.get("distributed.worker.preload"), PRELOAD]
+                with dask.config.set({**SETTINGS, "distributed.worker.preload": preloads}):
                     self._cluster = distributed.LocalCluster(
                         n_workers=workers or cores(), threads_per_worker=1, memory_limit=0, dashboard_address=None
                     )
@@ -102,6 +105,8 @@ class DaskEngine:
             if self._is_connected:
                 with suppress(CancelledError, OSError):  # the scheduler may end now
                     self._client.cancel(list(pending))
+                    if pending and self._cluster is not None:
+                        self._wait_until_idle()
 
     @property
     def _is_connected(self) -> bool:
@@ -118,6 +123,12 @@ class DaskEngine:
         while not self.workers and not stop():
             if monotonic() > end:
                 raise DiagnosticError([_unreachable("a worker", TimeoutError(f"none within {WORKER_SECONDS:.0f} s"))])
+            sleep(POLL_SECONDS)
+
+    def _wait_until_idle(self) -> None:
+        """Wait until the workers have ended cancelled tasks: they warn of those that run when they are closed."""
+        end = monotonic() + IDLE_SECONDS
+        while monotonic() < end and any(self._client.run(count_running).values()):
             sleep(POLL_SECONDS)
 
     def _submit(self, function: str, work: Work, starts: Counter[str], shared: Shared | None) -> Any:
@@ -164,6 +175,11 @@ class DaskEngine:
 def unchanged(data: bytes) -> bytes:
     """Return the data: a task that has them as its result."""
     return data
+
+
+def count_running(dask_worker: Any) -> int:
+    """Return the number of tasks that a worker executes; Dask passes the worker."""
+    return len(dask_worker.active_threads)
 
 
 def call_in_child(

@@ -125,7 +125,7 @@ def test_tasks_end_with_a_killed_client(engine: DaskEngine, tmp_path: Path) -> N
         "from gpusched_dsl.engines.dask import DaskEngine\n"
         "from gpusched_dsl.engines.protocol import Work\n"
         f"engine = DaskEngine({engine._client.scheduler.address!r})\n"
-        f"work = [Work(f'v{{n}}', f'{tmp_path}/f{{n}}'.encode()) for n in range(2)]\n"
+        f"work = [Work(f'v{{n}}', f'{tmp_path}/runs/f{{n}}'.encode()) for n in range(2)]\n"
         "list(engine.run('engine_work:writes_and_waits', work))\n"
     )
     with subprocess.Popen([sys.executable, "-c", program]) as client:
@@ -193,3 +193,29 @@ def test_a_scheduler_that_is_lost_keeps_the_stored_results(tmp_path: Path, numbe
     done = run_in(tmp_path / "store", plan)
     assert not any(record.failed for record in done.records.values())
     assert 2 <= len(plan.runs) - done.executed < len(plan.runs)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Ctrl-C is sent to a group of processes")
+def test_ctrl_c_ends_the_workers_without_a_warning(tmp_path: Path) -> None:
+    """A terminal sends Ctrl-C to the command and to its workers."""
+    program = (
+        f"import signal, sys; sys.path[:] = {sys.path!r}\n"
+        "from gpusched_dsl.engines.dask import DaskEngine\n"
+        "from gpusched_dsl.engines.protocol import Work\n"
+        "pressed = []\n"
+        "if __name__ == '__main__':\n"
+        "    with DaskEngine(workers=2) as engine:\n"
+        "        signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))\n"
+        f"        work = [Work(f'w{{n}}', str({str(tmp_path)!r} + f'/runs/f{{n}}').encode()) for n in range(2)]\n"
+        "        print(list(engine.run('engine_work:writes_and_waits', work, lambda: bool(pressed))))\n"
+    )
+    (tmp_path / "runs").mkdir()
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    with subprocess.Popen(
+        [sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as started:
+        started_processes(tmp_path / "runs", 2)
+        os.killpg(started.pid, signal.SIGINT)
+        printed, _ = started.communicate(timeout=60)
+    assert printed == "[]\n"
