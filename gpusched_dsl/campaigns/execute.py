@@ -196,7 +196,7 @@ def _solve_options(options: dict[str, bool | float | str], seed: int) -> SolveOp
 
 def _run(task: Task, workspace: Workspace) -> RunRecord:
     from gpusched_dsl.online.run_config import RunConfig
-    from gpusched_dsl.workflows.run import run_method
+    from gpusched_dsl.workflows.run import run_method, with_read_options
 
     options = dict(task.options)
     usual = RunConfig()
@@ -218,7 +218,8 @@ def _run(task: Task, workspace: Workspace) -> RunRecord:
         permissions=Permissions(task.source.memory, task.source.outside),
     )
     config = replace(config, solver_options={name: _plain(value) for name, value in options.items()})
-    result = run_method(workspace, config)
+    # Options of a method that is a factor may be for other values of it; the plan has refused those that none reads.
+    result = run_method(workspace, with_read_options(workspace, config))
     if result.ended == "interrupt":
         raise KeyboardInterrupt
     metrics, units = measures_of_run(result)

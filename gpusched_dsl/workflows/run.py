@@ -215,6 +215,8 @@ def run_methods(
     known: _SharedBounds | None = None  # of the first method that has a bound
     control = Control()
     with_solver, without_options = _methods_with_solver(workspace, methods, config), replace(config, solver_options={})
+    if methods and not with_solver:
+        raise DiagnosticError(unread_options(methods, config))
     for method in methods:
         if begin is not None:
             begin(method)
@@ -252,16 +254,19 @@ def run_methods(
 
 
 def _methods_with_solver(workspace: Workspace, methods: Sequence[str], config: RunConfig) -> set[str]:
-    """Return the methods that read options of solvers; raise DiagnosticError (GSM4004) if none does."""
+    """Return the methods that read options of solvers; all of them if there are no options."""
     if not config.solver_options:
         return set(methods)
     name = run_scenario(workspace, config.scenario, config.online)
     scenario, _ = check_solvable(workspace, name, config.settings)
     online = online_named(workspace, config.online, scenario)
-    found = {method for method in methods if uses_solver(workspace, online, method, config.fallback)}
-    if not found:
-        raise DiagnosticError(unread_options(methods, config))
-    return found
+    return {method for method in methods if uses_solver(workspace, online, method, config.fallback)}
+
+
+def with_read_options(workspace: Workspace, config: RunConfig) -> RunConfig:
+    """Return the configuration without options of solvers if no solver plans, so that they are not refused."""
+    is_read = config.method in _methods_with_solver(workspace, [config.method], config)
+    return config if is_read else replace(config, solver_options={})
 
 
 def _run_to_end(loop: EventLoop | SlotLoop) -> tuple[RunOutcome, tuple[Diagnostic, ...]]:

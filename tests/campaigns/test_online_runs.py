@@ -97,3 +97,20 @@ campaign C {
         assert (error.code, error.primary.text) == ("GSM1665", wrong)  # type: ignore[union-attr]
         assert help in str(error.help)
         assert str(error.help).count("`build_seconds`") <= 1
+
+
+def test_an_option_for_one_of_several_methods(tmp_path: Path) -> None:
+    text = """
+import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
+campaign C {
+  vary planner in { FIFO, highs };
+  run ThreeJobs online EveryArrivalAndCompletion with planner (mip_rel_gap = 0.1);
+}
+"""
+    path = tmp_path / "factor.gsm"
+    path.write_text(text)
+    done = run_in(tmp_path / "store", plan_of(path))
+    assert [record.state for record in done.records.values()] == ["done", "done"]
+    path.write_text(text.replace("FIFO, highs", "FIFO, EDF"))
+    with pytest.raises(DiagnosticError, match="GSM4004"):
+        plan_of(path)

@@ -27,7 +27,7 @@ from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, setting
 from gpusched_dsl.language.blocks.online.online_block import HasOnlines, check_online
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import CheckedOnline
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, Label, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import HasScenarios, check_scenario
 from gpusched_dsl.language.source import Span
@@ -342,17 +342,24 @@ def _check_methods_of_models(
     obstacles: RunObstacles,
     found: Diagnostics,
 ) -> None:
-    """Report each method that cannot be used, with its options, with the model of one of its scenarios."""
+    """Report each method that cannot be used with the model of one of its scenarios, and options that nothing reads.
+
+    A method may be a factor: then an option counts as read if one of its values reads it.
+    """
     seen: set[tuple[str, str, Span]] = set()
+    unread: dict[Span, list[dict[Span | Cell | None, Diagnostic]]] = {}  # by method as written, then by option
     for run in runs:
         model = models.get((run.verb, run.scenario))
         if model is None or (run.method, model.name, run.span) in seen:
             continue
         seen.add((run.method, model.name, run.span))
-        for diagnostic in obstacles(run, model):
-            is_of_method = diagnostic.primary is None
-            placed = structs.replace(diagnostic, primary=run.span, label="cannot be used here")
-            found.add(placed if is_of_method else diagnostic)
+        diagnostics = obstacles(run, model)
+        unread.setdefault(run.span, []).append({d.primary: d for d in diagnostics if d.primary is not None})
+        for diagnostic in diagnostics:
+            if diagnostic.primary is None:
+                found.add(structs.replace(diagnostic, primary=run.span, label="cannot be used here"))
+    for first, *others in unread.values():
+        found.extend(diagnostic for place, diagnostic in first.items() if all(place in other for other in others))
 
 
 _HELP = f"conditions compare factors and `{METHOD}` with constants"
