@@ -20,6 +20,7 @@ CLOCK = ("now", "remaining", "done", "running", "requested", "committed")
 EVENTS = ("arrival", "completion", "failure", "recovery", "change")  # what a loop may replan on, besides `every ...`
 EXECUTION, TARDINESS = "execution", "tardiness"  # terms of the cost of every run
 CHANGES = ("start", "resume", "migration", "resize", "halt", "boot")  # of a job or a node, that may take time and money
+OWN_TERMS = (EXECUTION, TARDINESS, *CHANGES)  # names of costs that charges must not have
 CHARGED = ("jobs", "nodes")  # `charge jobs;`: their rates while they run; `charge nodes;`: whole nodes in use
 
 

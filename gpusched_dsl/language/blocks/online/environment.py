@@ -15,7 +15,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     TypedLaw,
 )
-from gpusched_dsl.language.checked_online import CHANGES, CHARGED, CheckedChange, CheckedCharge, CheckedOutage
+from gpusched_dsl.language.checked_online import CHANGES, CHARGED, OWN_TERMS, CheckedChange, CheckedCharge, CheckedOutage
 from gpusched_dsl.language.checking import ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.randoms import check_law
@@ -129,6 +129,14 @@ class EnvironmentLines:
                     unknown_word(self.diagnostics, name, CHARGED, "way to charge", "ways to charge")
                 charged = name.text
                 continue
+            if name.text in OWN_TERMS:
+                self.diagnostics.error(
+                    "GSM1103",
+                    f"`{name.text}` is a cost that every run has",
+                    name.span,
+                    "this name is taken",
+                    help=f"give the charge another name, such as `{name.text}_charge`",
+                )
             typed, scope = self.checker.indexing(statement.indexing)
             unit = None if statement.unit is None else unit_of(statement.unit, self.diagnostics)
             value = self.checker.number(statement.value, scope, unit=unit)
