@@ -11,6 +11,9 @@ a vertex. Times, makespans, delays and costs of single jobs are of this form, sh
 
 A row that limits the objective to good values, as a search for alternatives adds, may have any columns and any side:
 the optimum without the row satisfies it if any point does.
+
+A row that keeps an earlier objective at its proved optimum may have any columns, too: for integer columns that reach
+this optimum its points are a face of the system, and the vertices of a face are vertices of the system.
 """
 
 from __future__ import annotations
@@ -92,7 +95,7 @@ def _free_steps(problem: Problem, steps: Floats, free: Bools) -> Floats:
 def _read_rows(problem: Problem, steps: Floats, free: Bools, found: _Sizes, sides: _Sizes) -> None:
     matrix = problem.matrix
     row, column, value = matrix.row_of, matrix.columns, matrix.values
-    inside = free[column] & (value != 0) & ~_limits_of_costs(problem)[row]
+    inside = free[column] & (value != 0) & ~(_limits_of_costs(problem) | _kept(problem))[row]
     count = np.bincount(row[inside], minlength=matrix.rows)
     many = np.flatnonzero(count > 2)
     if len(many):
@@ -116,6 +119,14 @@ def _read_rows(problem: Problem, steps: Floats, free: Bools, found: _Sizes, side
         rows = np.flatnonzero((count > 0) & np.isfinite(ends))
         sides.columns.append(first[rows])
         sides.sizes.append(np.abs(ends[rows]) / scale[rows])
+
+
+def _kept(problem: Problem) -> Bools:
+    """The rows that keep earlier objectives at proved optima."""
+    found = np.zeros(problem.rows, dtype=np.bool_)
+    for family in problem.constraints:
+        found[family.slice] |= family.keeps
+    return found
 
 
 def _limits_of_costs(problem: Problem) -> Bools:

@@ -21,6 +21,7 @@ class Family(Struct, frozen=True, eq=False):
     """The columns or rows of one declaration: `first .. first + size - 1`, in the order of `domain`.
 
     `part` counts the row families of one chained constraint (`a <= x <= b` with two moving ends); 0 otherwise.
+    `keeps`: its row keeps an earlier objective at the optimum that was proved with a gap of 0.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Family(Struct, frozen=True, eq=False):
     unit: str = ""
     part: int = 0
     doc: str | None = None
+    keeps: bool = False
 
     @property
     def size(self) -> int:

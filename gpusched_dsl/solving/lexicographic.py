@@ -21,10 +21,11 @@ SMALL_COST, LARGE_COST = 2.0**-10, 2.0**4
 
 
 class KeptObjective(Struct, frozen=True):
-    """An earlier objective, to be kept at `value` or better."""
+    """An earlier objective, to be kept at `value` or better; `proved`: no point is better, with a gap of 0."""
 
     objective: Objective
     value: float
+    proved: bool = False
 
     def loss(self, point: Floats) -> float:
         """By how much the objective is worse at a point."""
@@ -64,7 +65,8 @@ def stage_problem(problem: Problem, objective: Objective, kept: Sequence[KeptObj
         starts.append(np.array([entries], dtype=np.int64))
         columns.append(used.astype(np.int32))
         values.append(costs[used] / scale)
-        families.append(Family(k.objective.name or "objective", row, ScalarDomain(), k.objective.span))
+        name = k.objective.name or "objective"
+        families.append(Family(name, row, ScalarDomain(), k.objective.span, keeps=k.proved))
         row += 1
     return replace(
         problem,
@@ -74,6 +76,13 @@ def stage_problem(problem: Problem, objective: Objective, kept: Sequence[KeptObj
         row_lower=np.concatenate(lower),
         row_upper=np.concatenate(upper),
     )
+
+
+def links_continuous(problem: Problem, objective: Objective) -> bool:
+    """Whether an objective reads several continuous columns, and not only the difference of two."""
+    costs = objective.costs(problem.columns)
+    used = costs[~problem.integer & (problem.lower < problem.upper) & (costs != 0)]
+    return len(used) > 2 or (len(used) == 2 and float(used.sum()) != 0.0)
 
 
 def with_visible_costs(problem: Problem) -> tuple[Problem, float]:

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.deadline import SOLVING, Deadline, StoppedEarly, grace
-from gpusched_dsl.ir.problem import Objective, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
@@ -24,7 +24,13 @@ from gpusched_dsl.solving.abandoned import abandoned_passes
 from gpusched_dsl.solving.acceptance import Acceptance, AcceptedPoint
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, choose_decomposition
 from gpusched_dsl.solving.exchange import stated_monitor
-from gpusched_dsl.solving.lexicographic import KeptObjective, stage_problem, undo_cost_scaling, with_visible_costs
+from gpusched_dsl.solving.lexicographic import (
+    KeptObjective,
+    links_continuous,
+    stage_problem,
+    undo_cost_scaling,
+    with_visible_costs,
+)
 from gpusched_dsl.solving.options import check_integers
 from gpusched_dsl.solving.precheck import answer_without_solver, uncross
 from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
@@ -83,6 +89,7 @@ class Solving:
         self.load_seconds = 0.0
         self.warnings: list[Diagnostic] = [*abandoned_passes(reformulated.notes)]
         self.mip_start = MipStart()
+        self.gap: float | None = None  # of an earlier objective, in place of that of the options
         self.stated_point: CheckedPoint | None = None  # the point of the last run, in terms of the problem as stated
 
     def run(
@@ -125,15 +132,15 @@ class Solving:
                 stages.append(_Stage(SolverResult(Status.LIMIT, reason=self.deadline.reason), None, None, 0.0))
                 break
             improves = number > 0 and not has_start
+            # Without continuous columns in general, a backend needs a proved value for the row that keeps it.
+            needs_proof = not self.backend.capabilities.continuous and links_continuous(self.problem, objective)
+            self.gap = 0.0 if needs_proof and objective is not objectives[-1] else None
             for within in KEPT_WITHIN if kept else KEPT_WITHIN[:1]:
                 problem = stage_problem(self.problem, objective, kept, within)
                 original = self.reformulated.original
                 stated = stage_problem(original, original.objectives[number], kept_as_stated, within)
                 self._close()
-                try:
-                    stage = self._stage(problem, stated, number, _better_start(problem, given, start), improves)
-                except DiagnosticError as error:
-                    raise DiagnosticError([_in_stage(d, objective, kept) for d in error.diagnostics]) from error
+                stage = self._stage(problem, stated, number, _better_start(problem, given, start), improves)
                 if stage.answer.status is not Status.INFEASIBLE:
                     break
             if stage.answer.status is Status.INFEASIBLE and kept:
@@ -148,7 +155,7 @@ class Solving:
             stated_value = stage.stated_point.verification.objectives[number].value
             # Columns of terms are right within tolerances only: a value that they alone reach cannot be kept.
             worse = max if objective.sense == "minimize" else min
-            kept.append(KeptObjective(objective, worse(solved, stated_value)))
+            kept.append(KeptObjective(objective, worse(solved, stated_value), proved=self.gap == 0.0))
             kept_as_stated.append(KeptObjective(self.reformulated.original.objectives[number], stated_value))
         last = len(stages) - 1
         stages[last] = self._without_slack(kept[:last], kept_as_stated[:last], stages[last])
@@ -293,7 +300,8 @@ class Solving:
 
     def _options_in_time(self) -> SolveOptions:
         """Return all time until the deadline, for the backend."""
-        return structs.replace(self.options, time_limit=self.deadline.remaining_seconds)
+        gap = self.options.gap if self.gap is None else self.gap
+        return structs.replace(self.options, time_limit=self.deadline.remaining_seconds, gap=gap)
 
     def _close(self) -> None:
         if self.session is not None:
@@ -373,17 +381,6 @@ def _sum_statistics(stages: list[_Stage]) -> dict[str, float]:
         for name, count in stage.answer.statistics.items():
             total[name] = total.get(name, 0.0) + count
     return total
-
-
-def _in_stage(diagnostic: Diagnostic, objective: Objective, kept: Sequence[KeptObjective]) -> Diagnostic:
-    """Return a refusal of the problem of a later objective, with the rows that only this problem has."""
-    if not kept or diagnostic.code != "GSM4003":
-        return diagnostic
-    names = ", ".join(f"`{k.objective.name or 'objective'}`" for k in kept)
-    rows = "the row that keeps the earlier objective" if len(kept) == 1 else "the rows that keep the earlier objectives"
-    note = f"this is the problem of `{objective.name or 'objective'}`, with {rows} {names} at the value found"
-    help = "choose another backend, such as `highs` or `scip`, or solve for one objective: a weighted sum of them"
-    return structs.replace(diagnostic, notes=(*diagnostic.notes, note), help=help)
 
 
 def _lost_point(problem: Problem, solver: str) -> Diagnostic:

@@ -15,7 +15,14 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     TypedLaw,
 )
-from gpusched_dsl.language.checked_online import CHANGES, CHARGED, OWN_TERMS, CheckedChange, CheckedCharge, CheckedOutage
+from gpusched_dsl.language.checked_online import (
+    CHANGES,
+    CHARGED,
+    OWN_TERMS,
+    CheckedChange,
+    CheckedCharge,
+    CheckedOutage,
+)
 from gpusched_dsl.language.checking import ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.randoms import check_law
