@@ -104,7 +104,7 @@ class RestrictedRelaxation:
     def __init__(self, highs: Any, problem: Problem, restriction: Restriction, run: Callable[[], None]) -> None:
         self.highs, self.problem, self.run = highs, problem, run
         self.rest: Rest = rest_of(problem, restriction.fixed, restriction.free)
-        self.part = _without_implied_bounds(self.rest.problem)
+        self.part = self.rest.problem if restriction.free.all() else _without_implied_bounds(self.rest.problem)
         self.position = np.cumsum(restriction.free, dtype=np.int32) - 1
         load(highs, replace(self.part, integer=np.zeros(self.part.columns, dtype=np.bool_)))
 
