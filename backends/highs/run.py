@@ -15,6 +15,9 @@ from gpusched_dsl.ir.problem import Problem
 
 LATE_SECONDS = 30.0  # how long HiGHS may run on after its limit, at least
 
+# Linear problems with fewer nonzeros take milliseconds, of which a thread and callbacks would be a third.
+SMALL_NONZEROS = 5_000
+
 
 class HighsRun(Struct, eq=False):
     """One solve of the problem that is loaded in `highs`: one or more runs, with one clock and one monitor.
@@ -77,6 +80,16 @@ class HighsRun(Struct, eq=False):
         finally:
             for callback, function in () if self.abandoned else callbacks.items():
                 callback.unsubscribe(function)
+
+    def run_relaxation(self) -> None:
+        """Run HiGHS on a linear problem: a small one in this thread, which Ctrl-C stops after it."""
+        if self.highs.getNumNz() > SMALL_NONZEROS:
+            self.run(relaxed=True)
+        elif not self.control.stop_requested:
+            try:
+                self.highs.run()
+            finally:
+                QuietHighs.resetGlobalScheduler(False)
 
     @property
     def _latest(self) -> float | None:

@@ -222,7 +222,7 @@ def _try_relaxation(
 
     def relax() -> None:
         limit_to(highs, remaining_seconds(), branches=False)
-        run.run(relaxed=True)
+        run.run_relaxation()
         highs.setOptionValue("time_limit", np.inf)
         run.limit_to_rest()
 
