@@ -27,6 +27,9 @@ MOST_KEPT = 0.5
 # A reduced cost of the wrong sign, relative to the largest cost, that makes a fixed column worth adding.
 WRONG_SIGN = 1e-9
 
+# An option of HiGHS, and its value for the primal simplex method.
+STRATEGY, PRIMAL = "simplex_strategy", 4
+
 _PLACES = (Place.kLower, Place.kBasic, Place.kUpper, Place.kZero)
 
 
@@ -104,7 +107,7 @@ class RestrictedRelaxation:
     def __init__(self, highs: Any, problem: Problem, restriction: Restriction, run: Callable[[], None]) -> None:
         self.highs, self.problem, self.run = highs, problem, run
         self.rest: Rest = rest_of(problem, restriction.fixed, restriction.free)
-        self.part = self.rest.problem if restriction.free.all() else _without_implied_bounds(self.rest.problem)
+        self.part = _without_implied_bounds(self.rest.problem)
         self.position = np.cumsum(restriction.free, dtype=np.int32) - 1
         load(highs, replace(self.part, integer=np.zeros(self.part.columns, dtype=np.bool_)))
 
@@ -125,6 +128,14 @@ class RestrictedRelaxation:
         if len(point) != self.part.columns or not np.isfinite(point).all():
             return None
         return self.rest.complete_point(point)
+
+    def optimum_from_feasible(self) -> Floats | None:
+        """Return the optimum, by the primal simplex method: the better one from a basis that is feasible already."""
+        strategy = self.highs.getOptionValue(STRATEGY)[1]
+        self.highs.setOptionValue(STRATEGY, PRIMAL)
+        point = self.optimum()
+        self.highs.setOptionValue(STRATEGY, strategy)
+        return point
 
     def basis(self) -> Basis | None:
         """Return the basis of the optimum for the complete problem: fixed columns at their bounds, other rows basic."""
