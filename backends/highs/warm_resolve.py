@@ -137,8 +137,9 @@ class ResolveAttempt:
     def _relax(self, start: Floats | None) -> Floats | None:
         """Solve the relaxation, in few columns where an earlier one selects them; return its optimum, None without."""
         problem, last = self.problem, self.relaxations
-        is_start = last.basis is None and start is not None
-        basis = basis_at(problem, start) if is_start else last.basis
+        basis, from_start = last.basis, False
+        if basis is None and start is not None:
+            basis, from_start = basis_at(problem, start), True
         complete = Restriction.complete(problem)
         restriction = self._restriction(start) or complete
         last.basis, last.row_duals = None, None
@@ -147,7 +148,7 @@ class ResolveAttempt:
             relaxation = RestrictedRelaxation(self.highs, problem, restriction, self.run)
             if basis is not None:
                 relaxation.set_basis(basis)
-            point = relaxation.optimum_from_feasible() if is_start else relaxation.optimum()
+            point = relaxation.optimum_from_feasible() if from_start else relaxation.optimum()
             duals = None if point is None else relaxation.row_duals()
             bound = None if duals is None else dual_bound(problem, duals)
             if point is not None and bound is not None and self._is_proved(restriction, point, bound):
