@@ -15,6 +15,9 @@ ROUNDING = 1e-9
 
 INTEGRALITY = 1e-6
 
+# How far outside its sides, relatively, a row of fixed columns may be.
+FIXED_ROWS = 1e-6
+
 
 class DualBound(Struct, frozen=True, eq=False):
     """`value`: no point of the problem is better. `reduced_costs` of the problem as one to minimise."""
@@ -75,13 +78,14 @@ def is_feasible(problem: Problem, point: Floats, tolerance: float = 1e-9) -> boo
 class Rest(Struct, frozen=True, eq=False):
     """A problem in the columns `free` and the rows that have any, with the other columns fixed.
 
-    `complete_point` extends a point to all columns.
+    `complete_point` extends a point to all columns. `is_possible` is false where the fixed columns break another row.
     """
 
     problem: Problem
     free: Codes
     rows: Codes
     fixed: Floats
+    is_possible: bool
 
     def complete_point(self, point: Floats) -> Floats:
         full = self.fixed.copy()
@@ -136,7 +140,9 @@ def rest_of(problem: Problem, point: Floats, free: Bools) -> Rest:
         objectives=(structs.replace(objective, terms=(term,)),),
         conditions=Conditions.none(),
     )
-    return Rest(smaller, columns, rows, fixed)
+    slack = FIXED_ROWS * np.maximum(1.0, np.abs(shift))
+    is_possible = (counts > 0) | ((shift >= problem.row_lower - slack) & (shift <= problem.row_upper + slack))
+    return Rest(smaller, columns, rows, fixed, bool(is_possible.all()))
 
 
 def _sign(objective: Objective) -> float:

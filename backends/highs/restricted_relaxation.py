@@ -98,7 +98,7 @@ def select_columns(
 
 
 def _limited(restriction: Restriction) -> Restriction | None:
-    return restriction if restriction.free.sum() <= MOST_KEPT * len(restriction.free) else None
+    return restriction if 0 < restriction.free.sum() <= MOST_KEPT * len(restriction.free) else None
 
 
 class RestrictedRelaxation:
@@ -121,6 +121,8 @@ class RestrictedRelaxation:
 
     def optimum(self) -> Floats | None:
         """Return the optimum of the loaded relaxation; None if HiGHS finds none in time."""
+        if not self.rest.is_possible:
+            return None
         self.run()
         if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None

@@ -28,15 +28,18 @@ from gpusched_dsl.backends.highs.restricted_relaxation import RestrictedRelaxati
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.changes import Changes
-from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # An attempt may take this part of the time of the last solve without one, and at least so many seconds.
 SHARE, LEAST_SECONDS = 0.5, 1.0
 
-# How often columns are added to a restricted relaxation, and the part of the gap that the bound may lose by the others.
+# How often columns are added to a restricted relaxation, and the part of a gap that the bound may lose by the others.
 ROUNDS, LOSS = 4, 0.1
+
+# Both columns and bounds count as close within the gap, or within this part of the value.
+CLOSE = 1e-3
 
 # The small problem must have fewer columns than this part of all; else it is as hard as the complete problem.
 SMALL = 0.5
@@ -117,12 +120,15 @@ class ResolveAttempt:
     run: Callable[[], None]
     solve_other: Callable[[Problem, SolveOptions], SolverResult]
 
+    @property
+    def objective(self) -> Objective:
+        return self.problem.objectives[0]
+
     def answer(self, start: Floats | None) -> tuple[SolverResult | None, Floats | None]:
         """The answer if the relaxation is proof enough, else None; and the best start known."""
         problem = self.problem
-        self.objective = problem.objectives[0]
         self.best = start if start is not None and is_feasible(problem, start) else None
-        point = self._relax(start)
+        point = self.solve_relaxation(start)
         if point is None:
             return None, start
         answer = self._accept_if_near(self.best) or self._keep_if_near(self._round(point))
@@ -134,7 +140,7 @@ class ResolveAttempt:
             answer = self._solve_undecided(point)
         return answer, start if self.best is None else self.best
 
-    def _relax(self, start: Floats | None) -> Floats | None:
+    def solve_relaxation(self, start: Floats | None) -> Floats | None:
         """Solve the relaxation, in few columns where an earlier one selects them; return its optimum, None without."""
         problem, last = self.problem, self.relaxations
         basis, from_start = last.basis, False
@@ -168,14 +174,18 @@ class ResolveAttempt:
         if last.basis is None or last.row_duals is None:
             return None
         new = np.zeros(self.problem.columns, dtype=np.bool_) if last.new_columns is None else last.new_columns
-        return select_columns(self.problem, last.row_duals, self._slack(last.value), last.basis, new, start)
+        return select_columns(self.problem, last.row_duals, self._close(last.value), last.basis, new, start)
 
     def _is_proved(self, restriction: Restriction, point: Floats, bound: DualBound) -> bool:
         """Whether the bound is as good as that of the complete relaxation, nearly."""
         if restriction.free.all():
             return True
         loss = distance(self.objective, self.objective.value(point), bound.value)
-        return loss <= LOSS * self._slack(bound.value)
+        return loss <= LOSS * self._close(bound.value)
+
+    def _close(self, value: float) -> float:
+        """The gap at a value, in units of the objective, or a small part of the value if that is less."""
+        return min(self._slack(value), CLOSE * max(abs(value), 1.0))
 
     def _slack(self, value: float) -> float:
         """The gap at a value, in units of the objective."""
