@@ -132,6 +132,8 @@ class ResolveAttempt:
         if point is None:
             return None, start
         answer = self._accept_if_near(self.best) or self._keep_if_near(self._round(point))
+        if answer is None:
+            point = self._restrict(point, start)
         if answer is None and start is not None:
             answer = self._keep_if_near(self._solve_with_integers_of(start))
         if answer is None:
@@ -167,6 +169,16 @@ class ResolveAttempt:
             basis = relaxation.basis() or basis
             restriction = (None if duals is None else restriction.with_missing(problem, duals)) or complete
         return None
+
+    def _restrict(self, point: Floats, start: Floats | None) -> Floats:
+        """Restrict a complete relaxation by its own duals, so that what follows takes less; return its optimum."""
+        basis, restriction = self.relaxations.basis, self._restriction(start)
+        if basis is None or restriction is None or len(self.relaxation.rest.free) < self.problem.columns:
+            return point
+        self.relaxation = RestrictedRelaxation(self.highs, self.problem, restriction, self.run)
+        self.relaxation.set_basis(basis)
+        restricted = self.relaxation.optimum()
+        return point if restricted is None else restricted
 
     def _restriction(self, start: Floats | None) -> Restriction | None:
         """Return the restriction by the last relaxation; None without one."""

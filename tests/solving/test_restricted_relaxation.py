@@ -195,6 +195,25 @@ def test_an_infeasible_change_is_reported_and_a_feasible_one_follows() -> None:
     solved.close()
 
 
+def test_rounding_takes_few_columns_after_a_complete_relaxation() -> None:
+    """Twelve knapsacks of 8 for two items of 5 and for six that are worth nothing. Only how much of the second item is taken is
+    left to decide."""
+    rows = [at_most(8, *[0] * (8 * at), 5, 5, *[8] * 6, *[0] * (8 * (11 - at))) for at in range(12)]
+    worth = [value + 0.01 * at for at in range(12) for value in (5, 4, *[0] * 6)]
+    one = problem(maximize(*worth), columns=96, rows=rows, upper=1, integer=True)
+    highs, columns = QuietHighs(), []
+
+    def run() -> None:
+        columns.append(highs.getNumCol())
+        highs.run()
+
+    answer, _ = ResolveAttempt(highs, one, Relaxations(), SolveOptions(gap=0.95), run, no_other).answer(None)
+    assert answer is not None
+    assert answer.bound == pytest.approx(sum(1.6 * 0.01 * at + 7.4 for at in range(12)))
+    assert columns[0] == 96
+    assert set(columns[1:]) == {12}
+
+
 @pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_changes(seed: int) -> None:
