@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.results import finite
-from gpusched_dsl.backends.interrupt import Control, SolverOverran, run_stoppable
+from gpusched_dsl.backends.interrupt import Control, CtrlC, SolverOverran, run_stoppable
 from gpusched_dsl.backends.protocol import Exchange, Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Problem
 
@@ -82,14 +82,15 @@ class HighsRun(Struct, eq=False):
                 callback.unsubscribe(function)
 
     def run_relaxation(self) -> None:
-        """Run HiGHS on a linear problem: a small one in this thread, which Ctrl-C stops after it."""
+        """Run HiGHS on a linear problem: a small one to its end, in this thread."""
         if self.highs.getNumNz() > SMALL_NONZEROS:
             self.run(relaxed=True)
         elif not self.control.stop_requested:
-            try:
-                self.highs.run()
-            finally:
-                QuietHighs.resetGlobalScheduler(False)
+            with CtrlC(self.control):
+                try:
+                    self.highs.run()
+                finally:
+                    QuietHighs.resetGlobalScheduler(False)
 
     @property
     def _latest(self) -> float | None:
