@@ -21,10 +21,10 @@ from gpusched_dsl.backends.highs.relaxation import Rest, priced, rest_of, unchan
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.problem import Problem
 
-# A restriction keeps at most this part of the columns; else the complete relaxation is solved.
+# A selection keeps at most this part of the columns; else the complete relaxation is solved.
 MOST_KEPT = 0.5
 
-# A reduced cost of the wrong sign, relative to the largest cost, that makes a fixed column worth adding.
+# A reduced cost of the wrong sign, relative to the largest one, that makes a fixed column worth adding.
 WRONG_SIGN = 1e-9
 
 # An option of HiGHS, and its value for the primal simplex method.
@@ -60,30 +60,30 @@ def basis_in(highs: Any, problem: Problem) -> Basis | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Restriction:
+class ColumnSelection:
     """The columns that stay free, and the values of the others."""
 
     free: Bools
     fixed: Floats
 
     @staticmethod
-    def complete(problem: Problem) -> Restriction:
+    def complete(problem: Problem) -> ColumnSelection:
         """All columns are free."""
-        return Restriction(np.ones(problem.columns, dtype=np.bool_), np.zeros(problem.columns))
+        return ColumnSelection(np.ones(problem.columns, dtype=np.bool_), np.zeros(problem.columns))
 
-    def with_missing(self, problem: Problem, row_duals: Floats) -> Restriction | None:
+    def with_missing(self, problem: Problem, row_duals: Floats) -> ColumnSelection | None:
         """Also free the columns that these duals push away from their fixed values; None if that is too many."""
         _, reduced_costs = priced(problem, row_duals)
         wrong = WRONG_SIGN * max(1.0, float(np.abs(reduced_costs).max(initial=0.0)))
         rises = (reduced_costs < -wrong) & (self.fixed < problem.upper)
         falls = (reduced_costs > wrong) & (self.fixed > problem.lower)
-        return _limited(Restriction(self.free | rises | falls, self.fixed))
+        return _limited(ColumnSelection(self.free | rises | falls, self.fixed))
 
 
 def select_columns(
     problem: Problem, row_duals: Floats, slack: float, basis: Basis, new: Bools, start: Floats | None
-) -> Restriction | None:
-    """The restriction by the duals of an earlier relaxation; None if it leaves too many columns.
+) -> ColumnSelection | None:
+    """The selection by the duals of an earlier relaxation; None if it leaves too many columns.
 
     A column is fixed if a unit of it costs more than `slack`, and it is neither basic nor new, nor has the start
     another value.
@@ -94,21 +94,21 @@ def select_columns(
     free |= basis.basic_columns | new | ~np.isfinite(fixed)
     if start is not None:
         free |= start != fixed
-    return _limited(Restriction(free, fixed))
+    return _limited(ColumnSelection(free, fixed))
 
 
-def _limited(restriction: Restriction) -> Restriction | None:
-    return restriction if 0 < restriction.free.sum() <= MOST_KEPT * len(restriction.free) else None
+def _limited(selection: ColumnSelection) -> ColumnSelection | None:
+    return selection if 0 < selection.free.sum() <= MOST_KEPT * len(selection.free) else None
 
 
 class RestrictedRelaxation:
     """A relaxation inside HiGHS, in terms of the complete problem; `run` lets HiGHS solve what is loaded."""
 
-    def __init__(self, highs: Any, problem: Problem, restriction: Restriction, run: Callable[[], None]) -> None:
+    def __init__(self, highs: Any, problem: Problem, selection: ColumnSelection, run: Callable[[], None]) -> None:
         self.highs, self.problem, self.run = highs, problem, run
-        self.rest: Rest = rest_of(problem, restriction.fixed, restriction.free)
+        self.rest: Rest = rest_of(problem, selection.fixed, selection.free)
         self.part = _without_implied_bounds(self.rest.problem)
-        self.position = np.cumsum(restriction.free, dtype=np.int32) - 1
+        self.position = np.cumsum(selection.free, dtype=np.int32) - 1
         load(highs, replace(self.part, integer=np.zeros(self.part.columns, dtype=np.bool_)))
 
     def set_basis(self, basis: Basis) -> None:
@@ -169,7 +169,7 @@ def _without_implied_bounds(problem: Problem) -> Problem:
     """Drop upper bounds that a row implies, so that the duals of the row count what the bound costs.
 
     Where a choice has a single column left, its bound and its row both are the limit. With the dual at the bound, all
-    columns that the restriction lacks in that row would seem to be missing.
+    columns that the selection lacks in that row would seem to be missing.
     """
     matrix, row_of, columns = problem.matrix, problem.matrix.row_of, problem.matrix.columns
     least = matrix.values * problem.lower[columns]

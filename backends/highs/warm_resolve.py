@@ -24,7 +24,7 @@ from gpusched_dsl.backends.highs.relaxation import (
     rest_of,
     undecided_columns,
 )
-from gpusched_dsl.backends.highs.restricted_relaxation import RestrictedRelaxation, Restriction, select_columns
+from gpusched_dsl.backends.highs.restricted_relaxation import ColumnSelection, RestrictedRelaxation, select_columns
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.changes import Changes
@@ -148,49 +148,49 @@ class ResolveAttempt:
         basis, from_start = last.basis, False
         if basis is None and start is not None:
             basis, from_start = basis_at(problem, start), True
-        complete = Restriction.complete(problem)
-        restriction = self._restriction(start) or complete
+        complete = ColumnSelection.complete(problem)
+        selection = self._selection(start) or complete
         last.basis, last.row_duals = None, None
         for number in range(ROUNDS + 1):
-            restriction = restriction if number < ROUNDS else complete
-            relaxation = RestrictedRelaxation(self.highs, problem, restriction, self.run)
+            selection = selection if number < ROUNDS else complete
+            relaxation = RestrictedRelaxation(self.highs, problem, selection, self.run)
             if basis is not None:
                 relaxation.set_basis(basis)
             point = relaxation.optimum_from_feasible() if from_start else relaxation.optimum()
             duals = None if point is None else relaxation.row_duals()
             bound = None if duals is None else dual_bound(problem, duals)
-            if point is not None and bound is not None and self._is_proved(restriction, point, bound):
+            if point is not None and bound is not None and self._is_proved(selection, point, bound):
                 last.basis, last.row_duals, last.value, last.new_columns = relaxation.basis(), duals, bound.value, None
                 self.relaxation, self.bound = relaxation, bound
                 self.iterations = float(max(self.highs.getInfo().simplex_iteration_count, 0))
                 return point
-            if restriction.free.all():
+            if selection.free.all():
                 break
             basis = relaxation.basis() or basis
-            restriction = (None if duals is None else restriction.with_missing(problem, duals)) or complete
+            selection = (None if duals is None else selection.with_missing(problem, duals)) or complete
         return None
 
     def _restrict(self, point: Floats, start: Floats | None) -> Floats:
         """Restrict a complete relaxation by its own duals, so that what follows takes less; return its optimum."""
-        basis, restriction = self.relaxations.basis, self._restriction(start)
-        if basis is None or restriction is None or len(self.relaxation.rest.free) < self.problem.columns:
+        basis, selection = self.relaxations.basis, self._selection(start)
+        if basis is None or selection is None or len(self.relaxation.rest.free) < self.problem.columns:
             return point
-        self.relaxation = RestrictedRelaxation(self.highs, self.problem, restriction, self.run)
+        self.relaxation = RestrictedRelaxation(self.highs, self.problem, selection, self.run)
         self.relaxation.set_basis(basis)
         restricted = self.relaxation.optimum()
         return point if restricted is None else restricted
 
-    def _restriction(self, start: Floats | None) -> Restriction | None:
-        """Return the restriction by the last relaxation; None without one."""
+    def _selection(self, start: Floats | None) -> ColumnSelection | None:
+        """Return the selection by the last relaxation; None without one."""
         last = self.relaxations
         if last.basis is None or last.row_duals is None:
             return None
         new = np.zeros(self.problem.columns, dtype=np.bool_) if last.new_columns is None else last.new_columns
         return select_columns(self.problem, last.row_duals, self._close(last.value), last.basis, new, start)
 
-    def _is_proved(self, restriction: Restriction, point: Floats, bound: DualBound) -> bool:
+    def _is_proved(self, selection: ColumnSelection, point: Floats, bound: DualBound) -> bool:
         """Whether the bound is as good as that of the complete relaxation, nearly."""
-        if restriction.free.all():
+        if selection.free.all():
             return True
         loss = distance(self.objective, self.objective.value(point), bound.value)
         return loss <= LOSS * self._close(bound.value)

@@ -15,7 +15,7 @@ from msgspec import structs
 from gpusched_dsl.backends.highs.basis import Basis
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.relaxation import dual_bound, rest_of
-from gpusched_dsl.backends.highs.restricted_relaxation import RestrictedRelaxation, Restriction, select_columns
+from gpusched_dsl.backends.highs.restricted_relaxation import ColumnSelection, RestrictedRelaxation, select_columns
 from gpusched_dsl.backends.highs.session import HighsSession
 from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt
 from gpusched_dsl.backends.protocol import SolveOptions
@@ -161,10 +161,10 @@ def test_columns_without_an_end_stay_free() -> None:
     )
     none = np.zeros(4, dtype=np.bool_)
     basis = Basis(none, none, none[:1], none[:1])
-    restriction = select_columns(one, np.zeros(1), 0.01, basis, none, None)
-    assert restriction is not None
-    assert restriction.free.tolist() == [False, True, False, False]
-    priced_in = restriction.with_missing(one, np.array([-5.0]))
+    selection = select_columns(one, np.zeros(1), 0.01, basis, none, None)
+    assert selection is not None
+    assert selection.free.tolist() == [False, True, False, False]
+    priced_in = selection.with_missing(one, np.array([-5.0]))
     assert priced_in is not None
     assert priced_in.free.tolist() == [False, True, False, False]
 
@@ -196,8 +196,7 @@ def test_an_infeasible_change_is_reported_and_a_feasible_one_follows() -> None:
 
 
 def test_rounding_takes_few_columns_after_a_complete_relaxation() -> None:
-    """Twelve knapsacks of 8 for two items of 5 and for six that are worth nothing. Only how much of the second item is taken is
-    left to decide."""
+    """Of twelve knapsacks of 8 for two items of 5, and six without worth, only the share of the second item is open."""
     rows = [at_most(8, *[0] * (8 * at), 5, 5, *[8] * 6, *[0] * (8 * (11 - at))) for at in range(12)]
     worth = [value + 0.01 * at for at in range(12) for value in (5, 4, *[0] * 6)]
     one = problem(maximize(*worth), columns=96, rows=rows, upper=1, integer=True)
@@ -256,7 +255,7 @@ def test_duals_of_rows_without_free_columns_are_0() -> None:
     highs = QuietHighs()
     free = np.zeros(one.columns, dtype=np.bool_)
     free[: 2 * PLACES] = True
-    relaxation = RestrictedRelaxation(highs, one, Restriction(free, np.zeros(one.columns)), highs.run)
+    relaxation = RestrictedRelaxation(highs, one, ColumnSelection(free, np.zeros(one.columns)), highs.run)
     point, duals = relaxation.optimum(), relaxation.row_duals()
     assert point is not None
     assert duals is not None
