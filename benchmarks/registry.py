@@ -239,7 +239,7 @@ RESOLVE = Case(
         Arm("gsdsl, from scratch", "benchmarks.resolve.by_gsdsl", ("scratch",)),
         Arm("gsdsl, re-solving", "benchmarks.resolve.by_gsdsl", ("incremental",)),
     ),
-    targets=(Target("gsdsl, re-solving", "CPU solve again", against="gsdsl, from scratch", factor=1 / 5),),
+    targets=(Target("gsdsl, re-solving", "CPU solve again", against="gsdsl, from scratch", factor=1 / 8),),
 )
 
 STS = Case(

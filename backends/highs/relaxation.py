@@ -15,6 +15,9 @@ ROUNDING = 1e-9
 
 INTEGRALITY = 1e-6
 
+# How far outside its sides, relatively, a row of fixed columns may be.
+FIXED_ROWS = 1e-6
+
 
 class DualBound(Struct, frozen=True, eq=False):
     """`value`: no point of the problem is better. `reduced_costs` of the problem as one to minimise."""
@@ -32,20 +35,27 @@ def dual_bound(problem: Problem, row_duals: Floats, tolerance: float = ROUNDING)
     """
     objective = problem.objectives[0]
     sign = _sign(objective)
-    costs = sign * objective.costs(problem.columns)
-    duals = sign * row_duals
-    duals = np.where((duals > 0) & np.isneginf(problem.row_lower), 0.0, duals)
-    duals = np.where((duals < 0) & np.isposinf(problem.row_upper), 0.0, duals)
-    matrix = problem.matrix
-    priced = np.bincount(matrix.columns, weights=matrix.values * duals[matrix.row_of], minlength=problem.columns)
-    reduced = costs - priced
+    duals, reduced = priced(problem, row_duals)
     ends = np.where(reduced > 0, problem.lower, problem.upper)
+    costs = objective.costs(problem.columns)
     rounding = tolerance * max(1.0, float(np.abs(costs).max(initial=0.0)))
     reduced = np.where(~np.isfinite(ends) & (np.abs(reduced) <= rounding), 0.0, reduced)
     sides = np.where(duals > 0, problem.row_lower, problem.row_upper)
     used, moved = duals != 0, reduced != 0
     value = float((duals[used] * sides[used]).sum() + (reduced[moved] * ends[moved]).sum()) + sign * objective.offset
     return DualBound(sign * value, reduced) if np.isfinite(value) else None
+
+
+def priced(problem: Problem, row_duals: Floats) -> tuple[Floats, Floats]:
+    """The duals with corrected signs, and the reduced costs, both of the first objective as one to minimise."""
+    objective, matrix = problem.objectives[0], problem.matrix
+    sign = _sign(objective)
+    duals = sign * row_duals
+    duals = np.where((duals > 0) & np.isneginf(problem.row_lower), 0.0, duals)
+    duals = np.where((duals < 0) & np.isposinf(problem.row_upper), 0.0, duals)
+    weights = matrix.values * duals[matrix.row_of]
+    prices = np.bincount(matrix.columns, weights=weights, minlength=problem.columns)
+    return duals, sign * objective.costs(problem.columns) - prices
 
 
 def distance(objective: Objective, value: float, bound: float) -> float:
@@ -66,11 +76,16 @@ def is_feasible(problem: Problem, point: Floats, tolerance: float = 1e-9) -> boo
 
 
 class Rest(Struct, frozen=True, eq=False):
-    """A problem in some of the columns, with the others fixed. `complete_point` extends a point to all columns."""
+    """A problem in the columns `free` and the rows that have any, with the other columns fixed.
+
+    `complete_point` extends a point to all columns. `is_possible` is false where the fixed columns break another row.
+    """
 
     problem: Problem
     free: Codes
+    rows: Codes
     fixed: Floats
+    is_possible: bool
 
     def complete_point(self, point: Floats) -> Floats:
         full = self.fixed.copy()
@@ -86,10 +101,14 @@ def undecided_columns(problem: Problem, point: Floats, bound: DualBound, slack: 
     slack / |d|; those that could not cross their range are left out here, which is a restriction: what is found is
     feasible, but that nothing is found proves nothing.
     """
-    span = np.where(problem.integer, 1.0, np.minimum(problem.upper - problem.lower, 1.0))
     integral = np.abs(point - np.rint(point)) <= INTEGRALITY
-    stays = np.abs(bound.reduced_costs) * span > slack
-    return ~stays | (problem.integer & ~integral)
+    return ~unchanged_columns(problem, bound.reduced_costs, slack) | (problem.integer & ~integral)
+
+
+def unchanged_columns(problem: Problem, reduced_costs: Floats, slack: float) -> Bools:
+    """The columns that reduced costs keep where they are in every solution within `slack` (`undecided_columns`)."""
+    span = np.where(problem.integer, 1.0, np.minimum(problem.upper - problem.lower, 1.0))
+    return np.abs(reduced_costs) * span > slack
 
 
 def rest_of(problem: Problem, point: Floats, free: Bools) -> Rest:
@@ -121,7 +140,9 @@ def rest_of(problem: Problem, point: Floats, free: Bools) -> Rest:
         objectives=(structs.replace(objective, terms=(term,)),),
         conditions=Conditions.none(),
     )
-    return Rest(smaller, columns, fixed)
+    slack = FIXED_ROWS * np.maximum(1.0, np.abs(shift))
+    is_possible = (counts > 0) | ((shift >= problem.row_lower - slack) & (shift <= problem.row_upper + slack))
+    return Rest(smaller, columns, rows, fixed, bool(is_possible.all()))
 
 
 def _sign(objective: Objective) -> float:

@@ -9,11 +9,14 @@ from msgspec import Struct, field
 
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.results import finite
-from gpusched_dsl.backends.interrupt import Control, SolverOverran, run_stoppable
+from gpusched_dsl.backends.interrupt import Control, CtrlC, SolverOverran, run_stoppable
 from gpusched_dsl.backends.protocol import Exchange, Monitor, SolveOptions
 from gpusched_dsl.ir.problem import Problem
 
 LATE_SECONDS = 30.0  # how long HiGHS may run on after its limit, at least
+
+# Linear problems with fewer nonzeros take milliseconds, of which a thread and callbacks would be a third.
+SMALL_NONZEROS = 5_000
 
 
 class HighsRun(Struct, eq=False):
@@ -77,6 +80,17 @@ class HighsRun(Struct, eq=False):
         finally:
             for callback, function in () if self.abandoned else callbacks.items():
                 callback.unsubscribe(function)
+
+    def run_relaxation(self) -> None:
+        """Run HiGHS on a linear problem: a small one to its end, in this thread."""
+        if self.highs.getNumNz() > SMALL_NONZEROS:
+            self.run(relaxed=True)
+        elif not self.control.stop_requested:
+            with CtrlC(self.control):
+                try:
+                    self.highs.run()
+                finally:
+                    QuietHighs.resetGlobalScheduler(False)
 
     @property
     def _latest(self) -> float | None:

@@ -21,6 +21,7 @@ from gpusched_dsl.backends.highs.quadratic import (
 )
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.ranging import FourRanges, ranging_of
+from gpusched_dsl.backends.highs.restricted_relaxation import basis_in, set_basis
 from gpusched_dsl.backends.highs.results import LIMITS, has_point, is_without_work, result_of
 from gpusched_dsl.backends.highs.run import HighsRun, limit_to
 from gpusched_dsl.backends.highs.second_opinions import (
@@ -28,7 +29,7 @@ from gpusched_dsl.backends.highs.second_opinions import (
     solve_without_start,
     unbounded_or_infeasible,
 )
-from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt, basis_in, set_basis
+from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt
 from gpusched_dsl.backends.interrupt import SolverOverran
 from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.analysis.bounds import propagate
@@ -53,14 +54,21 @@ class HighsSession:
         self._relaxations = Relaxations()
         self._highs = QuietHighs()
         load(self._highs, self._problem, self._quadratic)
+        self._is_loaded = True  # False: the problem is loaded when HiGHS needs all of it
 
     def update(self, problem: Problem) -> None:
-        """Load the differences; the basis is kept, so a linear problem starts from its last optimum."""
+        """Load the differences; the basis is kept, so a linear problem starts from its last optimum.
+
+        A problem with integers is loaded later: most often a part of its relaxation is enough.
+        """
         if self._load_quadratic(problem):
             return
         old, self._problem = self._problem, problem
         self._is_changed = True
-        load_changes(self._highs, old, problem)
+        if problem.is_mip:
+            self._is_loaded = False
+        else:
+            load_changes(self._highs, old, problem)
 
     def carry(self, problem: Problem, changes: Changes) -> None:
         """Load a problem with other columns and rows; kept ones keep their status in the basis.
@@ -73,8 +81,11 @@ class HighsSession:
         basis = None if self._problem.is_mip else basis_in(self._highs, self._problem)
         self._problem = problem
         self._is_changed = True
-        load(self._highs, problem)
-        if basis is not None and not problem.is_mip:
+        self._is_loaded = False
+        if problem.is_mip:
+            return
+        self._load()
+        if basis is not None:
             set_basis(self._highs, problem, basis.adapt_to(changes))
 
     def _load_quadratic(self, problem: Problem) -> bool:
@@ -84,10 +95,18 @@ class HighsSession:
             return False
         self._problem = problem if self._quadratic is None else self._quadratic.linear
         load(self._highs, self._problem, self._quadratic)
+        self._is_loaded = True
         return True
+
+    def _load(self) -> None:
+        """Load the problem unless it is loaded."""
+        if not self._is_loaded:
+            load(self._highs, self._problem)
+            self._is_loaded = True
 
     def add_rows(self, rows: Matrix, lower: Floats, upper: Floats) -> None:
         """Add rows behind the others of a linear problem."""
+        self._load()
         old = self._problem
         family = Family(f"added {old.rows}", old.rows, IntervalDomain(1, rows.rows))
         self._problem = replace(
@@ -102,6 +121,7 @@ class HighsSession:
 
     def change_bounds(self, columns: Int32s, lower: Floats, upper: Floats) -> None:
         """Change the bounds of some columns."""
+        self._load()
         low, high = self._problem.lower.copy(), self._problem.upper.copy()
         low[columns], high[columns] = lower, upper
         self._problem = replace(self._problem, lower=low, upper=high)
@@ -134,9 +154,11 @@ class HighsSession:
     def _solve_linear(self, run: HighsRun, start: Floats | None) -> SolverResult:
         highs, problem = self._highs, self._problem
         if self._is_changed and problem.is_mip and problem.objectives and self._relaxations.worth_trying():
+            self._is_loaded = False
             result, start = _try_relaxation(run, self._relaxations, start)
             if result is not None:
                 return result
+        self._load()
         without = time.perf_counter()
         if start is not None and problem.is_mip:
             highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
@@ -199,10 +221,8 @@ def _try_relaxation(
         return max(0.0, until - control.seconds)
 
     def relax() -> None:
-        highs.setOptionValue("solve_relaxation", True)
         limit_to(highs, remaining_seconds(), branches=False)
-        run.run(relaxed=True)
-        highs.setOptionValue("solve_relaxation", False)
+        run.run_relaxation()
         highs.setOptionValue("time_limit", np.inf)
         run.limit_to_rest()
 

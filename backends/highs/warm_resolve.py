@@ -11,29 +11,35 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import highspy
 import numpy as np
-from highspy import HighsBasisStatus as Place
 from msgspec import Struct, structs
 
-from gpusched_dsl.backends.highs.basis import Basis, basis_at, basis_of
+from gpusched_dsl.backends.highs.basis import Basis, basis_at
 from gpusched_dsl.backends.highs.relaxation import (
     INTEGRALITY,
+    DualBound,
     distance,
     dual_bound,
     is_feasible,
     rest_of,
     undecided_columns,
 )
+from gpusched_dsl.backends.highs.restricted_relaxation import ColumnSelection, RestrictedRelaxation, select_columns
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.ir.arrays import Floats, Int32s
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.changes import Changes
-from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # An attempt may take this part of the time of the last solve without one, and at least so many seconds.
 SHARE, LEAST_SECONDS = 0.5, 1.0
+
+# How often columns are added to a restricted relaxation, and the part of a gap that the bound may lose by the others.
+ROUNDS, LOSS = 4, 0.1
+
+# Both columns and bounds count as close within the gap, or within this part of the value.
+CLOSE = 1e-3
 
 # The small problem must have fewer columns than this part of all; else it is as hard as the complete problem.
 SMALL = 0.5
@@ -56,21 +62,30 @@ WITHIN = 1e-6
 # After k attempts in a row that proved nothing, 2^k - 1 solves go by without one, k at most this.
 MOST_PATIENCE = 6
 
-_PLACES = (Place.kLower, Place.kBasic, Place.kUpper, Place.kZero)
-
 
 class Relaxations(Struct, eq=False):
-    """The basis of the last relaxation, and how often relaxations have sufficed as a proof so far."""
+    """The last relaxation, by its basis, duals and value, and how often relaxations have sufficed as a proof so far.
+
+    `new_columns` were added since then.
+    """
 
     basis: Basis | None = None
+    row_duals: Floats | None = None
+    value: float = 0.0
+    new_columns: Bools | None = None
     failures: int = 0
     waiting: int = 0
     last_seconds: float = 0.0  # that the last solve without this took
 
     def adapt_to(self, changes: Changes) -> None:
         """Follow a change of columns and rows."""
+        columns, rows = changes.columns, changes.rows
         if self.basis is not None:
             self.basis = self.basis.adapt_to(changes)
+        if self.row_duals is not None:
+            self.row_duals = rows.carry(self.row_duals, np.zeros(changes.new.rows)).astype(np.float64)
+        earlier = np.zeros(columns.old_count, dtype=np.bool_) if self.new_columns is None else self.new_columns
+        self.new_columns = columns.carry(earlier, np.ones(changes.new.columns, dtype=np.bool_)).astype(np.bool_)
 
     def worth_trying(self) -> bool:
         """Return whether to try in this solve."""
@@ -89,35 +104,9 @@ class Relaxations(Struct, eq=False):
         return min(rest, max(LEAST_SECONDS, SHARE * self.last_seconds))
 
 
-def set_basis(highs: Any, problem: Problem, basis: Basis) -> None:
-    """Load a basis; HiGHS makes it square and regular."""
-    columns, rows = basis.codes(problem)
-    highs_basis = highspy.HighsBasis()
-    highs_basis.col_status = [_PLACES[c] for c in columns.tolist()]
-    highs_basis.row_status = [_PLACES[c] for c in rows.tolist()]
-    highs_basis.valid = True
-    highs_basis.alien = True
-    highs.setBasis(highs_basis)
-
-
-def basis_in(highs: Any, problem: Problem) -> Basis | None:
-    """The basis of the linear problem that HiGHS has just solved to optimality, None if it has none.
-
-    A basis that was handed over and not used yet (`alien`) must not be asked for: HiGHS 1.15.1 crashes then.
-    """
-    basis = highs.getBasis()
-    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal or not basis.valid or basis.alien:
-        return None
-    status, basic = highs.getBasicVariables()
-    point = np.array(highs.getSolution().col_value)
-    if status != highspy.HighsStatus.kOk or len(point) != problem.columns:
-        return None
-    return basis_of(problem, basic.astype(np.int64), point)
-
-
 @dataclass(eq=False)
 class ResolveAttempt:
-    """One attempt on a problem that is loaded in `highs`.
+    """One attempt on a problem, which leaves another problem in `highs`.
 
     `run` lets HiGHS solve what is loaded as a linear problem, within the attempt's limits; `solve_other` solves another
     problem in a session of its own. What HiGHS says of the relaxation is used only as it is optimal, and the bound is
@@ -131,23 +120,20 @@ class ResolveAttempt:
     run: Callable[[], None]
     solve_other: Callable[[Problem, SolveOptions], SolverResult]
 
+    @property
+    def objective(self) -> Objective:
+        return self.problem.objectives[0]
+
     def answer(self, start: Floats | None) -> tuple[SolverResult | None, Floats | None]:
         """The answer if the relaxation is proof enough, else None; and the best start known."""
-        problem, highs = self.problem, self.highs
-        self.objective = problem.objectives[0]
+        problem = self.problem
         self.best = start if start is not None and is_feasible(problem, start) else None
-        if self.relaxations.basis is not None:
-            set_basis(highs, problem, self.relaxations.basis)
-        elif start is not None:
-            set_basis(highs, problem, basis_at(problem, start))
-        point = self._optimum()
-        self.relaxations.basis = None if point is None else basis_in(highs, problem)
-        solution = highs.getSolution()
-        bound = dual_bound(problem, np.array(solution.row_dual)) if point is not None and solution.dual_valid else None
-        if point is None or bound is None:
+        point = self.solve_relaxation(start)
+        if point is None:
             return None, start
-        self.bound, self.iterations = bound, float(max(highs.getInfo().simplex_iteration_count, 0))
         answer = self._accept_if_near(self.best) or self._keep_if_near(self._round(point))
+        if answer is None:
+            point = self._restrict(point, start)
         if answer is None and start is not None:
             answer = self._keep_if_near(self._solve_with_integers_of(start))
         if answer is None:
@@ -156,13 +142,66 @@ class ResolveAttempt:
             answer = self._solve_undecided(point)
         return answer, start if self.best is None else self.best
 
-    def _optimum(self) -> Floats | None:
-        """Return the optimum of the loaded problem as a linear problem; None if HiGHS finds none in time."""
-        self.run()
-        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+    def solve_relaxation(self, start: Floats | None) -> Floats | None:
+        """Solve the relaxation, in few columns where an earlier one selects them; return its optimum, None without."""
+        problem, last = self.problem, self.relaxations
+        basis, from_start = last.basis, False
+        if basis is None and start is not None:
+            basis, from_start = basis_at(problem, start), True
+        complete = ColumnSelection.complete(problem)
+        selection = self._selection(start) or complete
+        last.basis, last.row_duals = None, None
+        for number in range(ROUNDS + 1):
+            selection = selection if number < ROUNDS else complete
+            relaxation = RestrictedRelaxation(self.highs, problem, selection, self.run)
+            if basis is not None:
+                relaxation.set_basis(basis)
+            point = relaxation.optimum_from_feasible() if from_start else relaxation.optimum()
+            duals = None if point is None else relaxation.row_duals()
+            bound = None if duals is None else dual_bound(problem, duals)
+            if point is not None and bound is not None and self._is_proved(selection, point, bound):
+                last.basis, last.row_duals, last.value, last.new_columns = relaxation.basis(), duals, bound.value, None
+                self.relaxation, self.bound = relaxation, bound
+                self.iterations = float(max(self.highs.getInfo().simplex_iteration_count, 0))
+                return point
+            if selection.free.all():
+                break
+            basis = relaxation.basis() or basis
+            selection = (None if duals is None else selection.with_missing(problem, duals)) or complete
+        return None
+
+    def _restrict(self, point: Floats, start: Floats | None) -> Floats:
+        """Restrict a complete relaxation by its own duals, so that what follows takes less; return its optimum."""
+        basis, selection = self.relaxations.basis, self._selection(start)
+        if basis is None or selection is None or len(self.relaxation.rest.free) < self.problem.columns:
+            return point
+        self.relaxation = RestrictedRelaxation(self.highs, self.problem, selection, self.run)
+        self.relaxation.set_basis(basis)
+        restricted = self.relaxation.optimum()
+        return point if restricted is None else restricted
+
+    def _selection(self, start: Floats | None) -> ColumnSelection | None:
+        """Return the selection by the last relaxation; None without one."""
+        last = self.relaxations
+        if last.basis is None or last.row_duals is None:
             return None
-        point = np.array(self.highs.getSolution().col_value)
-        return point if len(point) == self.problem.columns and np.isfinite(point).all() else None
+        new = np.zeros(self.problem.columns, dtype=np.bool_) if last.new_columns is None else last.new_columns
+        return select_columns(self.problem, last.row_duals, self._close(last.value), last.basis, new, start)
+
+    def _is_proved(self, selection: ColumnSelection, point: Floats, bound: DualBound) -> bool:
+        """Whether the bound is as good as that of the complete relaxation, nearly."""
+        if selection.free.all():
+            return True
+        loss = distance(self.objective, self.objective.value(point), bound.value)
+        return loss <= LOSS * self._close(bound.value)
+
+    def _close(self, value: float) -> float:
+        """The gap at a value, in units of the objective, or a small part of the value if that is less."""
+        return min(self._slack(value), CLOSE * max(abs(value), 1.0))
+
+    def _slack(self, value: float) -> float:
+        """The gap at a value, in units of the objective."""
+        return max(max(self.options.gap, LEAST_GAP) * max(abs(value), 1.0), self._absolute_gap)
 
     def _round(self, point: Floats) -> Floats:
         rounded_point = np.where(self.problem.integer, np.rint(point), point)
@@ -172,14 +211,20 @@ class ResolveAttempt:
         """Return the best point with the integer columns of the start, a few pivots from the optimum of the
         relaxation.
         """
-        problem, highs = self.problem, self.highs
-        columns = np.flatnonzero(problem.integer).astype(np.int32)
+        problem, relaxation = self.problem, self.relaxation
+        columns = self._integers()
         lower, upper = problem.lower[columns], problem.upper[columns]
         at = np.clip(np.rint(start[columns]), lower, upper)
-        highs.changeColsBounds(len(columns), columns, at, at)
-        point = self._optimum()
-        highs.changeColsBounds(len(columns), columns, lower, upper)
+        relaxation.change_bounds(columns, at, at)
+        point = relaxation.optimum()
+        relaxation.change_bounds(columns, lower, upper)
         return None if point is None else self._round(point)
+
+    def _integers(self) -> Int32s:
+        """The integer columns that the relaxation has."""
+        is_free = np.zeros(self.problem.columns, dtype=np.bool_)
+        is_free[self.relaxation.rest.free] = True
+        return np.flatnonzero(self.problem.integer & is_free).astype(np.int32)
 
     def _dive(self, point: Floats) -> Floats | None:
         """Return an integer point near the bound, by rounding columns, the most certain ones first.
@@ -189,7 +234,7 @@ class ResolveAttempt:
         Where neither will do there is no such point on this way.
         """
         problem, found = self.problem, None
-        integers = np.flatnonzero(problem.integer).astype(np.int32)
+        integers = self._integers()
         lower, upper = problem.lower.copy(), problem.upper.copy()
         for _ in range(DEPTH):
             fraction = np.abs(point[integers] - np.rint(point[integers]))
@@ -210,17 +255,17 @@ class ResolveAttempt:
             if deeper is None:
                 break
             point = deeper
-        self.highs.changeColsBounds(len(integers), integers, problem.lower[integers], problem.upper[integers])
+        self.relaxation.change_bounds(integers, problem.lower[integers], problem.upper[integers])
         return found
 
     def _step(self, columns: Int32s, sides: Floats, point: Floats, lower: Floats, upper: Floats) -> Floats | None:
         """Solve the relaxation with these columns at or beyond `sides`; undo it and return None outside of the gap."""
         up = sides > point[columns]
         low, high = np.where(up, sides, lower[columns]), np.where(up, upper[columns], sides)
-        self.highs.changeColsBounds(len(columns), columns, low, high)
-        found = self._optimum()
+        self.relaxation.change_bounds(columns, low, high)
+        found = self.relaxation.optimum()
         if found is None or not self._near(self.objective.value(found)):
-            self.highs.changeColsBounds(len(columns), columns, lower[columns], upper[columns])
+            self.relaxation.change_bounds(columns, lower[columns], upper[columns])
             return None
         lower[columns], upper[columns] = low, high
         return found
@@ -247,9 +292,7 @@ class ResolveAttempt:
         """Solve the problem that remains after reduced-cost fixing."""
         problem = self.problem
         for wider in WIDER:
-            relative = max(self.options.gap, LEAST_GAP) * max(abs(self.bound.value), 1.0)
-            slack = wider * max(relative, self._absolute_gap)
-            free = undecided_columns(problem, point, self.bound, slack)
+            free = undecided_columns(problem, point, self.bound, wider * self._slack(self.bound.value))
             if not problem.integer[free].any() or free.sum() > SMALL * problem.columns:
                 return None
             rest = rest_of(problem, point, free)

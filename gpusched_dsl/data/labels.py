@@ -90,12 +90,27 @@ def _places(labels: Codes, wanted: Codes) -> Codes:
 
 _enums: WeakKeyDictionary[Universe, pl.Enum] = WeakKeyDictionary()
 
+# The last column of each set and its codes: the keys of a table of tuples often are those of the next one, too.
+_last_columns: WeakKeyDictionary[Universe, tuple[pl.Series, Codes]] = WeakKeyDictionary()
+_MOST_KEPT = 1 << 18
+
 
 def _text_codes(series: pl.Series, universe: Universe) -> Codes:
-    import polars as pl
-
+    """Return the codes of a column of text; not to be written to, equal columns may share them."""
     if not universe.labels:
         return np.full(len(series), -1, dtype=np.int64)
+    known, codes = _last_columns.get(universe, (None, None))
+    if known is not None and codes is not None and len(known) == len(series) and known.equals(series, null_equal=True):
+        return codes
+    codes = _enum_codes(series, universe)
+    if len(series) <= _MOST_KEPT:
+        _last_columns[universe] = (series, codes)
+    return codes
+
+
+def _enum_codes(series: pl.Series, universe: Universe) -> Codes:
+    import polars as pl
+
     kind = _enums.get(universe)
     if kind is None:
         kind = _enums[universe] = pl.Enum(pl.Series([str(label) for label in universe.labels], dtype=pl.String))

@@ -73,10 +73,15 @@ class Term(Struct, frozen=True, eq=False):
 
     def value(self, point: Floats) -> float:
         """The value at a point; 0 where parts cancel but for rounding, as in `sum[j in Jobs] w[j] * (1 - x[j])`."""
+        return self.value_and_magnitude(point)[0]
+
+    def value_and_magnitude(self, point: Floats) -> tuple[float, float]:
+        """The value at a point, and the sum of the sizes of its parts."""
         # Not as an inner product: for long ones BLAS wakes its threads, which costs a thousand times the sum.
         parts = self.coefficients * point[self.columns]
         value = float(self.constant + parts.sum())
-        return 0.0 if abs(value) <= CANCELLED * (abs(self.constant) + np.abs(parts).sum()) < np.inf else value
+        magnitude = float(abs(self.constant) + np.abs(parts).sum())
+        return (0.0 if abs(value) <= CANCELLED * magnitude < np.inf else value), magnitude
 
 
 _KEPT_COSTS = 1 << 18  # columns up to which an objective keeps its costs: many stages ask for them

@@ -156,9 +156,9 @@ def _idle_results(problem: Problem, point: Floats) -> Bools:
 
 def objective_value(objective: Objective, point: Floats) -> ObjectiveValue:
     """An objective recomputed term by term."""
-    terms = tuple(TermValue(t.name, t.value(point)) for t in objective.terms)
-    magnitude = sum(abs(t.constant) + float(np.abs(t.coefficients * point[t.columns]).sum()) for t in objective.terms)
-    return ObjectiveValue(float(sum(t.value for t in terms)), magnitude, terms)
+    values = [t.value_and_magnitude(point) for t in objective.terms]
+    terms = tuple(TermValue(t.name, value) for t, (value, _) in zip(objective.terms, values, strict=True))
+    return ObjectiveValue(float(sum(t.value for t in terms)), sum(size for _, size in values), terms)
 
 
 class _Excess(Struct, frozen=True, eq=False):
@@ -171,6 +171,8 @@ class _Excess(Struct, frozen=True, eq=False):
     def of(values: Floats, lower: Floats, upper: Floats, magnitude: Floats) -> _Excess:
         below, above = lower - values, values - upper
         absolute = np.maximum(np.maximum(below, above), 0.0)
+        if not absolute.any():
+            return _Excess(absolute, absolute)
         side = np.where(below > above, np.abs(lower), np.abs(upper))
         scale = np.maximum(1.0, magnitude)
         with np.errstate(invalid="ignore"):  # an infinite side that is broken is infinitely far: inf / inf

@@ -52,7 +52,8 @@ def check_point(
     checked = verify(problem, raw, tolerances, trust_comparisons=witnessed)
     if checked.integrality <= tolerances.integrality and checked.bound_relative <= tolerances.feasibility:
         tidy = tidy_point(problem, raw, within)
-        tidy_checked = verify(problem, tidy, tolerances, trust_comparisons=witnessed)
+        is_tidy = np.array_equal(tidy, raw)
+        tidy_checked = checked if is_tidy else verify(problem, tidy, tolerances, trust_comparisons=witnessed)
         if tidy_checked.feasible:
             return CheckedPoint(tidy, tidy_checked, True)
     if checked.feasible:

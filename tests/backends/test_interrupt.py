@@ -20,6 +20,7 @@ from building import at_least, many_knapsacks, minimize, problem
 import gpusched_dsl as gs
 from gpusched_dsl.backends.highs import run
 from gpusched_dsl.backends.highs.quiet import QuietHighs
+from gpusched_dsl.backends.highs.run import HighsRun
 from gpusched_dsl.backends.interrupt import Control, SolverOverran, run_stoppable
 from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.backends.registry import backend, backend_names
@@ -205,6 +206,30 @@ def test_other_handlers_of_ctrl_c_stay(monkeypatch: pytest.MonkeyPatch) -> None:
         assert signal.getsignal(signal.SIGINT) is own
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_in_a_small_run_stops_after_it() -> None:
+    class Interrupted:
+        runs = 0
+
+        def getNumNz(self) -> int:
+            return 10
+
+        def run(self) -> None:
+            self.runs += 1
+            signal.raise_signal(signal.SIGINT)
+
+    highs = Interrupted()
+    run = HighsRun(highs, many_knapsacks(), SolveOptions(), None)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        run.run_relaxation()
+        run.run_relaxation()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert run.control.stop_requested
+    assert highs.runs == 1
 
 
 @pytest.mark.parametrize("name", backend_names())

@@ -21,6 +21,7 @@ def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
     No definition may give a fixed column, and no condition may read one.
     """
     names = (np.cumsum(~fixed) - 1).astype(np.int32)
+    kept = np.flatnonzero(~fixed)
     rows, moved = _split(problem.matrix, fixed, value, names)
     conditions = problem.conditions
     definitions = []
@@ -33,9 +34,9 @@ def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
         problem,
         variables=variables,
         auxiliary=kept_families(problem.auxiliary, ~fixed, sum(f.size for f in variables)),
-        lower=problem.lower[~fixed],
-        upper=problem.upper[~fixed],
-        integer=problem.integer[~fixed],
+        lower=problem.lower[kept],
+        upper=problem.upper[kept],
+        integer=problem.integer[kept],
         matrix=rows,
         row_lower=problem.row_lower - moved,
         row_upper=problem.row_upper - moved,
@@ -74,17 +75,18 @@ def _split(matrix: Matrix, fixed: Bools, value: Floats, names: Int32s) -> tuple[
     out = fixed[matrix.columns]
     if not out.any():
         return Matrix(matrix.starts, names[matrix.columns], matrix.values), np.zeros(matrix.rows)
-    amounts = np.bincount(
-        matrix.row_of[out], weights=matrix.values[out] * value[matrix.columns[out]], minlength=matrix.rows
-    )
-    starts = np.concatenate(([0], np.cumsum(np.bincount(matrix.row_of[~out], minlength=matrix.rows))))
-    kept = Matrix(starts.astype(np.int64), names[matrix.columns[~out]], matrix.values[~out])
-    return kept, amounts.astype(np.float64, copy=False)
+    gone, kept = np.flatnonzero(out), np.flatnonzero(~out)
+    weights = matrix.values[gone] * value[matrix.columns[gone]]
+    amounts = np.bincount(matrix.row_of[gone], weights=weights, minlength=matrix.rows)
+    starts = np.concatenate(([0], np.cumsum(np.bincount(matrix.row_of[kept], minlength=matrix.rows))))
+    rows = Matrix(starts.astype(np.int64), names[matrix.columns[kept]], matrix.values[kept])
+    return rows, amounts.astype(np.float64, copy=False)
 
 
 def _term(term: Term, fixed: Bools, value: Floats, names: Int32s) -> Term:
     out = fixed[term.columns]
-    constant = term.constant + float(term.coefficients[out] @ value[term.columns[out]])
+    gone, kept = np.flatnonzero(out), np.flatnonzero(~out)
+    constant = term.constant + float(term.coefficients[gone] @ value[term.columns[gone]])
     return structs.replace(
-        term, columns=names[term.columns[~out]], coefficients=term.coefficients[~out], constant=constant
+        term, columns=names[term.columns[kept]], coefficients=term.coefficients[kept], constant=constant
     )

@@ -88,6 +88,10 @@ def _refine(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> Co
     """
     columns = domain.columns()
     element = columns[at]
+    entries = np.zeros(len(of), dtype=np.int64)  # which set of entries an element has
+    if domain.arity == 1:  # at most one entry each
+        entries[element] = 1 if values is None else 1 + _number_values(values)
+        return _in_order(of, entries)
     others = tuple(c for place, c in enumerate(columns) if place != at)
     key = Packing.of(others).keys(others) if others else np.zeros(domain.size, dtype=np.int64)
     value = np.zeros(domain.size, dtype=np.int64) if values is None else _number_values(values)
@@ -95,7 +99,6 @@ def _refine(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> Co
     key, value = key[order], value[order]
     counts = np.bincount(element, minlength=len(of))
     starts = np.concatenate(([0], np.cumsum(counts)))[:-1]
-    entries = np.zeros(len(of), dtype=np.int64)  # which set of entries an element has
     known = 0
     for count in unique(counts).tolist():
         elements = np.flatnonzero(counts == count)
@@ -103,7 +106,7 @@ def _refine(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> Co
         table = np.concatenate((key[rows], value[rows]), axis=1)
         entries[elements] = known + distinct_rows(table)[1]
         known += len(elements)
-    return _in_order(np.stack((of, entries), axis=1))
+    return _in_order(of, entries)
 
 
 def _number_values(values: np.ndarray) -> Codes:
@@ -112,9 +115,10 @@ def _number_values(values: np.ndarray) -> Codes:
     return numbers.reshape(-1).astype(np.int64)
 
 
-def _in_order(rows: np.ndarray) -> Codes:
-    """Equal rows by equal numbers, numbered by first occurrence."""
-    first, which = distinct_rows(rows)
+def _in_order(of: Codes, entries: Codes) -> Codes:
+    """Equal pairs by equal numbers, numbered by first occurrence; both are below a few times the number of pairs."""
+    pairs = of * (int(entries.max(initial=0)) + 1) + entries
+    _, first, which = np.unique(pairs, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[which]
