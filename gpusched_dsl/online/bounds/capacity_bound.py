@@ -63,7 +63,7 @@ def timed_jobs(history: RunHistory) -> tuple[TimedJobs, int]:
     rows, first = _rows_of(configurations.job, done)
     found = TimedJobs(
         first, time[rows], (rate * time)[rows], uses[rows], pool[rows], capacity.astype(np.float64), node,
-        world.arrival[done], world.due[done], world.weight[done],
+        world.arrival[done], world.due[done], world.weight[done], work.kind[rows],
     )  # fmt: skip
     return found, len(done)
 

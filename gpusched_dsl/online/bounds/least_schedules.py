@@ -31,11 +31,19 @@ class PricedJobs(NamedTuple):
     time: Floats  # (W,) of the complete job
     cost: Floats  # (W,) of the complete job, without the capacity that it uses
     pool: Ints  # (W,)
+    pair: Ints  # (W,) the pair of job and type of node, of K pairs
     loads: Floats  # (L, W) what a way uses of its pool, by L measures
     came: Floats  # (J,)
     due: Floats  # (J,)
     weight: Floats  # (J,) money by time of tardiness, 0 if that costs nothing
     starts: Floats  # (B,)
+
+
+class OfBins(NamedTuple):
+    """Prices in each bin, or what is used in it: of the pools, and of the pairs of jobs and types."""
+
+    pools: Floats  # (L, P, B) by measure: per unit and time, or units times time
+    pairs: Floats  # (K, B): per time, or time
 
 
 class _Edges(NamedTuple):
@@ -50,11 +58,8 @@ class _Edges(NamedTuple):
 
 
 @compiled_always
-def least_costs(jobs: PricedJobs, prices: Floats, used: Floats) -> Floats:
-    """Return the least cost of each job, (J,), and set what these schedules use.
-
-    `prices` of capacity, per unit and time, and the use of capacity times time, `used`, have the shape (L, pools, B).
-    """
+def least_costs(jobs: PricedJobs, prices: OfBins, used: OfBins) -> Floats:
+    """Return the least cost of each job at these prices, (J,), and set what these schedules use."""
     count, bins = len(jobs.came), len(jobs.starts)
     widest = 0
     for j in range(count):
@@ -63,7 +68,8 @@ def least_costs(jobs: PricedJobs, prices: Floats, used: Floats) -> Floats:
     edges, late_edges = _edges((bins + 1) * widest), _edges(widest)
     rate, hull = np.empty(widest), np.empty(widest, dtype=np.int64)
     costs = np.empty(count)
-    used[:] = 0.0
+    used.pools[:] = 0.0
+    used.pairs[:] = 0.0
     for j in range(count):
         weight, due = jobs.weight[j], jobs.due[j]
         cells = _cells(jobs, j, begin, end, bin_)
@@ -134,7 +140,7 @@ def _cells(jobs: PricedJobs, j: int, begin: Floats, end: Floats, bin_: Ints) -> 
 def _add_edges(
     jobs: PricedJobs,
     j: int,
-    prices: Floats,
+    prices: OfBins,
     b: int,
     extra: float,
     length: float,
@@ -151,9 +157,9 @@ def _add_edges(
     first, ways = jobs.first[j], jobs.first[j + 1] - jobs.first[j]
     for w in range(ways):
         way = first + w
-        rate[w] = jobs.cost[way] / jobs.time[way] + extra
+        rate[w] = jobs.cost[way] / jobs.time[way] + extra + prices.pairs[jobs.pair[way], b]
         for measure in range(len(jobs.loads)):
-            rate[w] += prices[measure, jobs.pool[way], b] * jobs.loads[measure, way]
+            rate[w] += prices.pools[measure, jobs.pool[way], b] * jobs.loads[measure, way]
     if np.isinf(length):
         best = 0
         for w in range(1, ways):
@@ -223,7 +229,7 @@ def _take(
 
 
 @compiled_always
-def _add_use(jobs: PricedJobs, j: int, edges: _Edges, size: int, bin_: Ints, used: Floats) -> None:
+def _add_use(jobs: PricedJobs, j: int, edges: _Edges, size: int, bin_: Ints, used: OfBins) -> None:
     """Add what a schedule uses: along an edge, time passes from one way to the other."""
     for at in range(size):
         if edges.taken[at] <= 0.0:
@@ -231,7 +237,13 @@ def _add_use(jobs: PricedJobs, j: int, edges: _Edges, size: int, bin_: Ints, use
         way, before, b = edges.way[at], edges.before[at], bin_[edges.cell[at]]
         slower = 1.0 / jobs.time[before] if before != IDLE else 0.0
         lasts = edges.taken[at] / (1.0 / jobs.time[way] - slower)
-        for measure in range(len(jobs.loads)):
-            used[measure, jobs.pool[way], b] += jobs.loads[measure, way] * lasts
-            if before != IDLE:
-                used[measure, jobs.pool[before], b] -= jobs.loads[measure, before] * lasts
+        _add_time(jobs, way, lasts, b, used)
+        if before != IDLE:
+            _add_time(jobs, before, -lasts, b, used)
+
+
+@compiled_always
+def _add_time(jobs: PricedJobs, way: int, lasts: float, b: int, used: OfBins) -> None:
+    used.pairs[jobs.pair[way], b] += lasts
+    for measure in range(len(jobs.loads)):
+        used.pools[measure, jobs.pool[way], b] += jobs.loads[measure, way] * lasts

@@ -21,8 +21,11 @@ def largest_value(
     scale: Floats,
     size: float,
     is_stopped: Stop,
+    within: Callable[[Floats], Floats] | None = None,
 ) -> float:
     """Return the largest value that is found from prices 0 on; `size` is its order of magnitude.
+
+    `within` returns prices >= 0 that satisfy what else is required, near the given ones.
 
     A step is as long as a linear function would need to get from the present value to the best one and a gain, which
     is less and less (M. Held, P. Wolfe, H. P. Crowder, Validation of Subgradient Optimization, Mathematical
@@ -46,6 +49,8 @@ def largest_value(
         if length <= 0 or gain <= LEAST_GAIN * max(abs(best), size) or is_stopped():
             break
         prices = np.maximum(prices + (best + gain - value) / length * (direction * scale), 0.0)
+        if within is not None:
+            prices = within(prices)
         value, slope = value_and_slope(prices)
         last, waited = direction, waited + 1
         if value > best:

@@ -26,7 +26,9 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.online.bounds.least_schedules import PricedJobs, least_costs
+from gpusched_dsl.online.bounds.least_schedules import OfBins, least_costs
+from gpusched_dsl.online.bounds.node_types import MOST_PRICES, LagrangianOfTypes, by_types, pairs_in
+from gpusched_dsl.online.bounds.priced_jobs import priced_jobs, room_in
 from gpusched_dsl.online.bounds.subgradient import largest_value
 from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, possible, undominated
 from gpusched_dsl.policies.decide import Stop
@@ -38,37 +40,38 @@ BINS = (6, 256)  # the fewest and the most
 
 def time_indexed_bound(jobs: TimedJobs, is_stopped: Stop = never) -> float | None:
     """The bound; None without jobs, or if there are too many ways. `is_stopped` ends the search for better prices."""
-    jobs = undominated(possible(jobs))
+    usable = possible(jobs)
+    jobs = undominated(usable)
     ways = len(jobs.time)
     count = min(BINS[1], MOST_COLUMNS // max(ways, 1))
     if not ways or count < BINS[0]:
         return None
-    lagrangian = Lagrangian(jobs, bins_of(jobs, count))
-    return largest_value(lagrangian.at, lagrangian.scale, lagrangian.size, is_stopped)
+    starts = bins_of(jobs, count)
+    lagrangian = Lagrangian(jobs, starts)
+    bound = largest_value(lagrangian.at, lagrangian.scale, lagrangian.size, is_stopped)
+    typed = by_types(usable)
+    if typed is not None and len(starts) * pairs_in(typed) <= MOST_PRICES:
+        of_types = LagrangianOfTypes(typed, starts)
+        bound = max(bound, largest_value(of_types.at, of_types.scale, of_types.size, is_stopped, of_types.within))
+    return bound
 
 
 class Lagrangian:
     """The bound at any prices of capacity, shape (measures, pools, bins)."""
 
     def __init__(self, jobs: TimedJobs, starts: Floats) -> None:
-        lengths = np.diff(starts, append=np.inf)
-        room = np.array([most[:, None] * lengths for _, most in jobs.loads])
-        self.limited = np.isfinite(room) & (room > 0)
-        self.room = np.where(self.limited, room, 0.0)
-        self.scale = np.divide(1.0, self.room, out=np.zeros(room.shape), where=self.limited)
-        counts = np.isfinite(jobs.due) & (jobs.weight > 0)
-        loads = np.array([load for load, _ in jobs.loads])
-        self.jobs = PricedJobs(
-            jobs.first, jobs.time, jobs.cost, jobs.pool, loads, jobs.came, jobs.due,
-            np.where(counts, jobs.weight, 0.0), starts,
-        )  # fmt: skip
-        self.size = float(jobs.cost[jobs.best(jobs.cost)].sum() + self.jobs.weight @ jobs.time[jobs.best(jobs.time)])
-        self._used = np.empty(room.shape)
+        self.room = room_in(jobs, starts)
+        self.limited = self.room > 0
+        self.scale = np.divide(1.0, self.room, out=np.zeros(self.room.shape), where=self.limited)
+        self.jobs, self.size = priced_jobs(jobs, starts, np.zeros(len(jobs.time), dtype=np.int64))
+        self._of_pairs = np.zeros((1, len(starts)))
+        self._used = OfBins(np.empty(self.room.shape), np.empty((1, len(starts))))
 
     def at(self, prices: Floats) -> tuple[float, Floats]:
         """Return the bound at prices >= 0, which are 0 where capacity is unlimited, and a subgradient there."""
-        costs = least_costs(self.jobs, prices, self._used)
-        return float(costs.sum() - np.vdot(prices, self.room)), np.where(self.limited, self._used - self.room, 0.0)
+        costs = least_costs(self.jobs, OfBins(prices, self._of_pairs), self._used)
+        value = float(costs.sum() - np.vdot(prices, self.room))
+        return value, np.where(self.limited, self._used.pools - self.room, 0.0)
 
 
 def bins_of(jobs: TimedJobs, count: int) -> Floats:

@@ -19,7 +19,7 @@ class TimedJobs:
     """J jobs; job j has the ways `first[j]` to `first[j + 1]`. `cost` is of the complete job in each way.
 
     A pool has equal nodes, each with `node` of its capacity. A way that uses no more than that runs on one of them. Of
-    a gang one worker counts.
+    a gang one worker counts. A node has one type at a time, and a job runs only on nodes of the type of its way.
     """
 
     first: Ints  # (J + 1,)
@@ -32,6 +32,7 @@ class TimedJobs:
     came: Floats  # (J,)
     due: Floats  # (J,) infinite: never
     weight: Floats  # (J,) money by time of tardiness
+    type: Ints  # (W,) of the node
 
     @property
     def owner(self) -> Ints:
@@ -46,7 +47,8 @@ class TimedJobs:
         """Return the jobs with these ways, in ascending order, alone."""
         first = np.append(0, np.cumsum(np.bincount(self.owner[ways], minlength=len(self.came))))
         time, cost, uses = (column[ways] for column in (self.time, self.cost, self.uses))
-        return replace(self, first=first, time=time, cost=cost, uses=uses, pool=self.pool[ways])
+        pool, type_ = self.pool[ways], self.type[ways]
+        return replace(self, first=first, time=time, cost=cost, uses=uses, pool=pool, type=type_)
 
     @property
     def share(self) -> Floats:

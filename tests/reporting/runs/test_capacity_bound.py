@@ -11,7 +11,7 @@ import pytest
 from run_texts import opened, ran, random_text
 from scipy.optimize import linprog
 
-from gpusched_dsl.online.bounds.least_schedules import PricedJobs, least_costs
+from gpusched_dsl.online.bounds.least_schedules import OfBins, PricedJobs, least_costs
 from gpusched_dsl.online.bounds.subgradient import largest_value
 from gpusched_dsl.online.bounds.time_indexed import Lagrangian, bins_of, time_indexed_bound
 from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, possible, rounded_shares, undominated
@@ -24,7 +24,7 @@ def machine(time: list[float], came: list[float], due: list[float], weight: list
     count = len(time)
     return TimedJobs(
         np.arange(count + 1), np.array(time), np.zeros(count), np.ones(count), np.zeros(count, dtype=np.int64),
-        np.array([capacity]), np.ones(1), np.array(came), np.array(due), np.array(weight),
+        np.array([capacity]), np.ones(1), np.array(came), np.array(due), np.array(weight), np.zeros(count, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def drawn(seed: int) -> TimedJobs:
     due = np.where(rng.random(jobs) < 0.2, np.inf, came + rng.uniform(-1, 6, jobs))
     return TimedJobs(
         first, rng.uniform(0.5, 4, ways), rng.uniform(0, 3, ways), share * node[pool], pool,
-        capacity, node, came, due, rng.choice([0.0, 1.0, 5.0], jobs),
+        capacity, node, came, due, rng.choice([0.0, 1.0, 5.0], jobs), pool,
     )  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def test_dominated_ways_do_not_count(seed: int) -> None:
     counts = np.bincount(jobs.owner[order], minlength=len(jobs.came))
     larger = replace(
         jobs, first=np.append(0, np.cumsum(counts)), time=jobs.time[order] * more, cost=jobs.cost[order] * more,
-        uses=jobs.uses[order], pool=jobs.pool[order],
+        uses=jobs.uses[order], pool=jobs.pool[order], type=jobs.type[order],
     )  # fmt: skip
     left, of_left = undominated(larger), undominated(jobs)
     for ours, other in zip(fields_of(left), fields_of(of_left), strict=True):
@@ -153,6 +153,7 @@ def test_slow_ways_count() -> None:
     jobs = TimedJobs(
         np.array([0, 2]), np.array([4.0, 1.0]), np.array([0.0, 100.0]), np.array([1.0, 4.0]),
         np.zeros(2, dtype=np.int64), np.array([4.0]), np.array([4.0]), np.zeros(1), np.zeros(1), np.ones(1),
+        np.zeros(2, dtype=np.int64),
     )  # fmt: skip
     bound = time_indexed_bound(jobs)
     assert bound is not None
@@ -163,7 +164,7 @@ def test_four_equal_jobs_in_turn() -> None:
     """Four jobs of 2 h or, at a high price, 1 h, one at a time: 2 + 4 + 6 + 8 h late."""
     jobs = TimedJobs(
         np.arange(0, 9, 2), np.tile([2.0, 1.0], 4), np.tile([0.0, 100.0], 4), np.ones(8), np.zeros(8, dtype=np.int64),
-        np.array([1.0]), np.ones(1), np.zeros(4), np.zeros(4), np.ones(4),
+        np.array([1.0]), np.ones(1), np.zeros(4), np.zeros(4), np.ones(4), np.zeros(8, dtype=np.int64),
     )  # fmt: skip
     bound = time_indexed_bound(jobs)
     assert bound is not None
@@ -233,10 +234,15 @@ def test_schedules_of_a_job_by_itself(seed: int) -> None:
     starts = bins_of(jobs, 9)
     lagrangian = Lagrangian(jobs, starts)
     prices = lagrangian.limited * rng.exponential(1.0, lagrangian.room.shape)
-    used = np.empty(prices.shape)
-    costs = least_costs(lagrangian.jobs, prices, used)
+    used = of_pools(np.empty(prices.shape))
+    costs = least_costs(lagrangian.jobs, of_pools(prices), used)
     np.testing.assert_allclose(costs, [least_by_programs(lagrangian.jobs, prices, j) for j in range(len(costs))])
-    assert (used >= -1e-9).all()
+    assert (used.pools >= -1e-9).all()
+
+
+def of_pools(values: np.ndarray) -> OfBins:
+    """Values of pools, without any of pairs."""
+    return OfBins(values, np.zeros((1, values.shape[2])))
 
 
 def least_by_programs(jobs: PricedJobs, prices: np.ndarray, j: int) -> float:
@@ -296,7 +302,7 @@ def by_column_generation(lagrangian: Lagrangian) -> float:
                 weight=jobs.weight[j : j + 1],
             )  # fmt: skip
             used = np.empty(prices.shape)
-            [cost] = least_costs(one, prices, used)
+            [cost] = least_costs(one, of_pools(prices), of_pools(used))
             own = np.zeros(count)
             own[j] = 1.0
             cuts.append(np.concatenate((own, -used[limited])))
@@ -318,6 +324,7 @@ def test_ways_that_no_pool_has_room_for() -> None:
     jobs = TimedJobs(
         np.array([0, 2]), np.array([3.0, 1.0]), np.zeros(2), np.array([1.0, 4.0]), np.zeros(2, dtype=np.int64),
         np.array([2.0]), np.array([2.0]), np.zeros(1), np.zeros(1), np.ones(1),
+        np.zeros(2, dtype=np.int64),
     )  # fmt: skip
     assert time_indexed_bound(jobs) == pytest.approx(3.0)
 
