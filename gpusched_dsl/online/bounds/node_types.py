@@ -42,8 +42,8 @@ def by_types(jobs: TimedJobs) -> TimedJobs | None:
     count = int(pool.max()) + 1
     if count == 1:
         return None
-    nodes = {"capacity": np.repeat(jobs.capacity, count), "node": np.repeat(jobs.node, count)}
-    return undominated(replace(jobs, pool=pool, **nodes))
+    capacity, node = np.repeat(jobs.capacity, count), np.repeat(jobs.node, count)
+    return undominated(replace(jobs, pool=pool, capacity=capacity, node=node))
 
 
 def pairs_in(jobs: TimedJobs) -> int:
@@ -97,7 +97,8 @@ class LagrangianOfTypes:
 
     def _of_types(self, of_pairs: Floats) -> Floats:
         """Return the sums over jobs, (V, B)."""
-        return self._has_type @ of_pairs
+        found: Floats = self._has_type @ of_pairs
+        return found
 
 
 def _undominated_types(jobs: TimedJobs) -> Bools:

@@ -24,7 +24,8 @@ def machine(time: list[float], came: list[float], due: list[float], weight: list
     count = len(time)
     return TimedJobs(
         np.arange(count + 1), np.array(time), np.zeros(count), np.ones(count), np.zeros(count, dtype=np.int64),
-        np.array([capacity]), np.ones(1), np.array(came), np.array(due), np.array(weight), np.zeros(count, dtype=np.int64),
+        np.array([capacity]), np.ones(1), np.array(came), np.array(due), np.array(weight),
+        np.zeros(count, dtype=np.int64),
     )  # fmt: skip
 
 
