@@ -189,13 +189,15 @@ class CheckedFutures(Struct, frozen=True):
     """`futures 4 with arrivals seed 7;`: how many futures are drawn, by which seed (None: that of the run).
 
     With `arrivals`, jobs arrive in them: as they did in the `past` of the run, or as the generators of the scenario
-    draw them (`generated`). `over`: plans are compared only while no arrivals are expected.
+    draw them (`generated`). `over`: plans are compared only while no arrivals are expected, or the `condition` is
+    false.
     """
 
     span: Span
     count: TypedExpr
     arrivals: str = ""
     seed: TypedExpr | None = None
+    condition: TypedExpr | None = None
 
 
 class CheckedPortfolio(Struct, frozen=True):
@@ -203,7 +205,8 @@ class CheckedPortfolio(Struct, frozen=True):
 
     A simulation ends with the last job, or `horizon` (in the unit of `now`) after the plan. Without `futures` there is
     one, with the planned times of the present jobs. `continuing` are the policies of the later plans; without them each
-    plan is continued by its own. `mixtures`: the most mixtures of the best plan with the others that are simulated.
+    plan is continued by its own. `mixtures`: the most mixtures of the best plan with the others that are simulated;
+    `variations`: the most variations of the best policy.
     """
 
     span: Span
@@ -212,6 +215,7 @@ class CheckedPortfolio(Struct, frozen=True):
     futures: CheckedFutures | None = None
     continuing: tuple[CheckedMember, ...] = ()
     mixtures: TypedExpr | None = None
+    variations: TypedExpr | None = None
 
 
 class PolicyLine(Struct, frozen=True):

@@ -44,6 +44,7 @@ class RunBuilder(DeclarationBuilder):
             "futures": self._futures,
             "continue_with": self._continue_with,
             "mix": self._mix,
+            "vary_plans": self._vary_plans,
             "window": self._window,
             "arrive": self._arrive,
             "replan": self._replan,
@@ -421,8 +422,10 @@ class RunBuilder(DeclarationBuilder):
 
     def _futures(self, children: Children, span: Span) -> tree.PolicyRule:
         count, found, seed = children
-        arrivals = ""
+        arrivals, condition = "", None
         if isinstance(found, Tree):
+            if found.data == "after_arrivals" and isinstance(where := found.children[0], Tree):
+                condition = self.expr(where.children[0])
             by_generators = found.data == "with_arrivals" and found.children[0] is not None
             arrivals = "over" if found.data == "after_arrivals" else "generated" if by_generators else "past"
         return tree.PolicyRule(
@@ -430,6 +433,7 @@ class RunBuilder(DeclarationBuilder):
             verb="futures",
             count=self.expr(count),
             arrivals=arrivals,
+            condition=condition,
             seed=self.optional(seed),
         )
 
@@ -438,6 +442,9 @@ class RunBuilder(DeclarationBuilder):
 
     def _mix(self, children: Children, span: Span) -> tree.PolicyRule:
         return tree.PolicyRule(span=span, verb="mix", count=self.expr(children[0]))
+
+    def _vary_plans(self, children: Children, span: Span) -> tree.PolicyRule:
+        return tree.PolicyRule(span=span, verb="vary", count=self.expr(children[0]))
 
     # --- online ------------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ class PolicyRule(Statement, frozen=True, kw_only=True):
 
     `verb` is `order`, `choose`, `otherwise`, `place`, `finish`, `keep`, `randomise`, `repeat`, `improve` or `split`; in
     policies for slots also `occupies`, `reserve`, `serve` or `fix`; for the online loop `remember` or `again`; in
-    portfolios `portfolio`, `lookahead`, `futures`, `continue` or `mix`.
+    portfolios `portfolio`, `lookahead`, `futures`, `continue`, `mix` or `vary`.
     order/choose/otherwise fill `indexing` (None: all ways of the placement) and `keys`; place/finish/keep/improve fill
     `rules`; randomise has `target` (`order`, `choose`, `place`), `count` (`from 3`) or `probability`, and `by` words;
     repeat has `count` and `rules` (what is kept); improve has `count`, `rules` and `rounds`, or `all_rounds` for
@@ -38,7 +38,7 @@ class PolicyRule(Statement, frozen=True, kw_only=True):
     (a load) and one of `rules`; fix has `indexing` and `value`; the `target` of serve and fix is a variable.
     remember has `target` (a parameter) and `value`; again has `value` (a time) and maybe `condition`.
     For portfolios: portfolio has `methods`; lookahead has `value` (a time); futures has `count`, `arrivals` and maybe
-    `seed`; continue has `by` (names of policies); mix has `count`.
+    `condition` and `seed`; continue has `by` (names of policies); mix and vary have `count`.
     """
 
     verb: str

@@ -6,19 +6,23 @@ Discrete Event Dynamic Systems 14, 2004. With it, the plan is rolled out by each
 least of their mean costs: parallel rollout, in the same paper; with one policy the rollout of D. P. Bertsekas, D. A.
 Castanon, Rollout Algorithms for Stochastic Scheduling Problems, Journal of Heuristics 5, 1999.
 
-With futures `after arrivals` plans are compared only while no arrivals are expected; before, the first method is
-followed. An arrival changes all that follows, so which plan costs least without it may be mostly chance.
+With futures `after arrivals` plans are compared only while no arrivals are expected, or its condition is false; else
+the first method is followed. An arrival changes all that follows, so which plan costs least without it may be mostly
+chance.
+
+With `vary` the search goes on among variations of the policies (`varying.py`).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
+from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Floats
@@ -38,8 +42,11 @@ from gpusched_dsl.online.planners.protocol import (
     Planner,
     PlanningRequest,
     SimulatedFuture,
+    VariedRollout,
 )
+from gpusched_dsl.online.planners.varying import Varied, search
 from gpusched_dsl.online.planners.violations import is_large, violation_in
+from gpusched_dsl.policies.relabelling import relabel_values
 from gpusched_dsl.policies.without_run import portfolio_without_run
 
 MOST_SEED = 2**31
@@ -59,6 +66,7 @@ class PortfolioPlanner:
     continuing: Sequence[Planner]
     limits: MemoryLimits
     knows_future: bool = False
+    _varied: Varied | None = field(default=None, init=False)  # the last variation
 
     @property
     def name(self) -> str:
@@ -88,11 +96,12 @@ class PortfolioPlanner:
         began = time.perf_counter()
         if request.outlook is None:
             raise portfolio_without_run(self.policy)
-        found = self._candidates(request, began, compares=not self._awaits_arrivals(request.outlook))
+        compares = not self._awaits_arrivals(request, request.outlook)
+        found = self._candidates(request, began, compares=compares)
         if not found:
             return None
         plan = found[0][0]
-        if len(found) > 1:
+        if len(found) > 1 or (compares and self.portfolio.variations is not None):
             plan = self._best(found, request, request.outlook, began)
         notes = (*plan.notes, f"{PLAN_OF}{plan.method}")
         return replace(plan, method=self.name, seconds=time.perf_counter() - began, notes=notes)
@@ -108,11 +117,14 @@ class PortfolioPlanner:
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
-    def _awaits_arrivals(self, outlook: Outlook) -> bool:
+    def _awaits_arrivals(self, request: PlanningRequest, outlook: Outlook) -> bool:
         futures = self.portfolio.futures
-        if self.knows_future or futures is None or futures.arrivals != "over":
+        if self.knows_future or futures is None or futures.arrivals != "over" or not outlook.expects_arrivals():
             return False
-        return outlook.expects_arrivals()
+        if futures.condition is None:
+            return True
+        ev = Evaluator(self.policy.model, request.instance.store, self.limits)
+        return bool(ev.mask(futures.condition, Frame(1, {}))[0])
 
     def _candidates(self, request: PlanningRequest, began: float, *, compares: bool) -> list[Candidate]:
         """Return the different plans of the members that have one in time; raise the error of a solver if none has.
@@ -177,8 +189,10 @@ class PortfolioPlanner:
                         costs = [of_least_mean(np.stack(of_plan)) for of_plan in zip(*rows, strict=True)]
                         least = least_with_confidence(costs, first)
                         best = found[least][0]
-                judges = drawn if len(drawn) > 1 else [known]
-                for better in self._mixtures(found, least, costs, judges, request, outlook):
+                judges, of_best = drawn if len(drawn) > 1 else [known], costs[least]
+                for mixed in self._mixtures(found, least, costs, judges, request, outlook):
+                    best, of_best = mixed
+                for better in self._variations(of_best, known, judges, request, outlook):
                     best = better
         except StoppedEarly as stopped:
             if stopped.reason == INTERRUPT:
@@ -193,13 +207,13 @@ class PortfolioPlanner:
         futures: Sequence[SimulatedFuture],
         request: PlanningRequest,
         outlook: Outlook,
-    ) -> Iterator[Plan]:
+    ) -> Iterator[tuple[Plan, Floats]]:
         """Yield plans that cost less and less: the plan `least` with parts of the others, in the order of their costs.
 
         A mixture must satisfy the model, and is simulated in all futures. Models that are too large to be verified have
         no mixtures.
         """
-        rest = self._most_mixtures(request)
+        rest = self._number_of(self.portfolio.mixtures, "mixture", request)
         placement, instance = self.policy.model.placement, request.instance
         if not rest or placement is None or is_large(instance):
             return
@@ -215,15 +229,43 @@ class PortfolioPlanner:
                 of_plan = _costs(plan, continuing, futures, outlook)
                 if is_less(of_plan, of_best) and violation_in(instance, plan) is None:
                     best, of_best = plan, of_plan
-                    yield best
+                    yield best, of_best
 
-    def _most_mixtures(self, request: PlanningRequest) -> int:
-        stated = self.portfolio.mixtures
+    def _variations(
+        self,
+        of_best: Floats,
+        known: SimulatedFuture,
+        futures: Sequence[SimulatedFuture],
+        request: PlanningRequest,
+        outlook: Outlook,
+    ) -> Iterator[Plan]:
+        """Yield plans by variations of the policies that cost less and less, and less than the best plan so far."""
+        steps = self._number_of(self.portfolio.variations, "variation", request)
+        if not steps:
+            return
+        rollouts: dict[str, list[VariedRollout]] = {}
+        for planner in (*self.members, *self.continuing):
+            of_planner = [outlook.varied(request.running, planner, future) for future in (known, *futures)]
+            rollouts[planner.name] = [rollout for rollout in of_planner if rollout is not None]
+        judged = {name: of_planner[1:] for name, of_planner in rollouts.items() if of_planner}
+        rng = np.random.default_rng([abs(request.seed), request.number, 0x7A])
+        for varied in search(judged, self._varied, steps, rng):
+            self._varied = varied
+            if is_less(varied.costs, of_best):
+                of_best = varied.costs
+                values = rollouts[varied.policy][0].plan(varied.variation)
+                if request.running is not None:
+                    model, store = request.instance.scenario.model, request.instance.store
+                    values = relabel_values(model, store, values, request.running)
+                yield Plan(values, f"variation of {varied.policy}")
+
+    def _number_of(self, stated: TypedExpr | None, what: str, request: PlanningRequest) -> int:
+        """Return the stated number of mixtures or variations; none without a statement."""
         if stated is None:
             return 0
         count = Evaluator(self.policy.model, request.instance.store, self.limits).number(stated)
         if count < 1:
-            raise _wrong_number("a portfolio mixes at least one plan", stated, count)
+            raise _wrong_number(f"a portfolio simulates at least one {what}", stated, count)
         return round(count)
 
     def _futures(self, request: PlanningRequest) -> tuple[SimulatedFuture, list[SimulatedFuture]]:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.online.planners.variations import Variation
 
 AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
 
@@ -73,6 +74,23 @@ class SimulatedFuture:
     real: bool = False
 
 
+class VariedRollout(Protocol):
+    """One future, from a plan by a variation of a policy on."""
+
+    @property
+    def unchanged(self) -> Variation:
+        """Return the policy itself."""
+        ...
+
+    def cost(self, variation: Variation) -> FutureCost:
+        """Simulate the plan of now and all later ones by a variation."""
+        ...
+
+    def plan(self, variation: Variation) -> Mapping[str, VariableValues]:
+        """Return the plan of now, in codes of the instance of the request."""
+        ...
+
+
 class Outlook(Protocol):
     """The futures of a run at the time of a plan."""
 
@@ -85,6 +103,12 @@ class Outlook(Protocol):
 
         Raises DiagnosticError as planning does, and GSM7016 where no arrivals can be drawn.
         """
+        ...
+
+    def varied(
+        self, running: Mapping[str, VariableValues] | None, planner: Planner, future: SimulatedFuture
+    ) -> VariedRollout | None:
+        """Return the simulation of variations of a policy; None for policies that rollouts on arrays cannot follow."""
         ...
 
 

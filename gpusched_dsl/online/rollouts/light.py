@@ -20,6 +20,7 @@ from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, CheckedPolic
 from gpusched_dsl.language.units import number_factor
 from gpusched_dsl.online.loops.events import MOST_IDLE_PERIODS, EventLoop
 from gpusched_dsl.online.planners.protocol import FutureCost, SimulatedFuture
+from gpusched_dsl.online.planners.variations import Variation
 from gpusched_dsl.online.replay.eligibility import replay_facts
 from gpusched_dsl.online.rollouts.clones import DrawnArrivals, draw_arrivals, instance_with_copies, real_arrivals
 from gpusched_dsl.online.rollouts.forked import without_real_future
@@ -135,16 +136,50 @@ class LightRollout:
 
     def cost(self, values: Mapping[str, VariableValues]) -> FutureCost:
         """Simulate a plan, in codes of the instance of the present jobs, and all later ones."""
-        chosen = values[self.cluster.placement.variable]
-        codes = tuple(column[chosen.values > 0.5] for column in chosen.codes)
         with np.errstate(all="ignore"):
-            return _Simulation(self, *chosen_ways(self.cluster, codes)).run()
+            return _Simulation(self, *self.places(values)).run()
+
+    def places(self, values: Mapping[str, VariableValues]) -> tuple[Ints, Ints]:
+        """Return the node and the way of each job in a plan, NONE for jobs that wait."""
+        chosen = values[self.cluster.placement.variable]
+        return chosen_ways(self.cluster, tuple(column[chosen.values > 0.5] for column in chosen.codes))
+
+
+class LightVariedRollout:
+    """Rollouts of one future by variations of one policy, for the present jobs; `values` is the plan that runs."""
+
+    def __init__(self, rollout: LightRollout, values: Mapping[str, VariableValues] | None) -> None:
+        self.rollout = rollout
+        work, count = rollout.cluster.work, rollout.future.count
+        self.node, self.way = np.full(count, NONE), np.full(count, NONE)
+        if values is not None:
+            self.node, self.way = rollout.places(values)
+        present = rollout.future.present
+        first = work.first_way[: len(present) + 1]
+        self.unchanged = Variation.none(present, first, work.kind[: first[-1]])
+
+    def cost(self, variation: Variation) -> FutureCost:
+        with np.errstate(all="ignore"):
+            return self._first_plan(variation).run()
+
+    def plan(self, variation: Variation) -> Mapping[str, VariableValues]:
+        with np.errstate(all="ignore"):
+            first = self._first_plan(variation)
+        cluster = self.rollout.cluster
+        codes = cluster.selected_elements(first.node, first.way)
+        return {cluster.placement.variable: VariableValues(codes, np.ones(len(codes[0])))}
+
+    def _first_plan(self, variation: Variation) -> _Simulation:
+        simulation = _Simulation(self.rollout, self.node, self.way, variation)
+        simulation.decide()
+        return simulation
 
 
 class _Simulation:
     """The state of one rollout."""
 
-    def __init__(self, rollout: LightRollout, node: Ints, way: Ints) -> None:
+    def __init__(self, rollout: LightRollout, node: Ints, way: Ints, variation: Variation | None = None) -> None:
+        self.variation = variation
         future = rollout.future
         self.rollout, self.future = rollout, future
         count, self.of_present = future.count, len(future.present)
@@ -264,7 +299,7 @@ class _Simulation:
             return
         rollout, state = self.rollout, self.state
         time = rollout.full_time * state.left[rollout.cluster.work.job]
-        plan = rollout.policy.place(state, time, self.node != NONE, self.node, self.way)
+        plan = rollout.policy.place(state, time, self.node != NONE, self.node, self.way, self.variation)
         self.last_plan = state.now
         self.apply(plan.node.copy(), plan.way.copy())
 

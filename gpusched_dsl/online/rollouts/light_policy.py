@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import ATTAINED, SHORTEST, CheckedPolicy, CheckedRanking, has_job_fact
+from gpusched_dsl.online.planners.variations import Variation
 from gpusched_dsl.online.replay.constancy import Constancy
 from gpusched_dsl.online.replay.eligibility import ReplayFacts, own_clock
 from gpusched_dsl.online.rollouts.formulas import Formula, JobStates, Readings, RolloutFormulas
@@ -81,14 +82,16 @@ class LightPolicy:
         keys = tuple(_signed_key(self.formulas.of(k.value, frame), k.descending) for k in ranking.keys)
         return _Ranking(way, keys, tuple(self.formulas.of(c, frame) for c in conditions))
 
-    def place(self, state: JobStates, time: Floats, runs: Bools, node: Ints, way: Ints) -> Schedule:
+    def place(
+        self, state: JobStates, time: Floats, runs: Bools, node: Ints, way: Ints, variation: Variation | None = None
+    ) -> Schedule:
         """Return the next plan: one pass over the present jobs. `time` are the times left of all ways.
 
-        Jobs that run (`runs`, on `node` in their `way`) stay if the policy keeps them. The result is overwritten by the
-        next plan.
+        Jobs that run (`runs`, on `node` in their `way`) stay if the policy keeps them. A `variation` is of the first
+        jobs. The result is overwritten by the next plan.
         """
         first_way = self.work.first_way
-        ranks = [self._ranks(ranking, state) for ranking in (self.choose, self.otherwise)]
+        ranks = [self._ranks(ranking, state, variation) for ranking in (self.choose, self.otherwise)]
         if self.choose is None:
             ranks.reverse()
         ranked, preferred = list_ways(first_way, ranks[0], ranks[1])
@@ -96,8 +99,11 @@ class LightPolicy:
         for column, (key, sign) in enumerate(self.order):
             keys[:, column] = key(state) * sign
         here = state.present[self.queued].astype(np.int64)
+        order = self.queued[order_rows(keys, here)]
+        if variation is not None:
+            order = variation.reorder(order)
         instructions = self.instructions._replace(
-            order=self.queued[order_rows(keys, here)],
+            order=order,
             choose_rank=ranks[0],
             otherwise_rank=ranks[1],
             ranked=ranked,
@@ -119,7 +125,7 @@ class LightPolicy:
         )
         return self.plan
 
-    def _ranks(self, ranking: _Ranking | None, state: JobStates) -> Ints:
+    def _ranks(self, ranking: _Ranking | None, state: JobStates, variation: Variation | None) -> Ints:
         ways = len(self.work.job)
         listed = np.zeros(ways, dtype=np.int64)
         if ranking is None:
@@ -127,6 +133,8 @@ class LightPolicy:
         table = np.zeros((ways, len(ranking.keys)))
         for column, key in enumerate(ranking.keys):
             table[ranking.way, column] = key(state)
+        if variation is not None and ranking.keys:
+            table[: len(variation.factor), 0] *= variation.factor
         mask: Bools = state.present[self.work.job[ranking.way]]
         for condition in ranking.conditions:
             mask = mask & condition(state)

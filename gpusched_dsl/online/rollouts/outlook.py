@@ -25,7 +25,7 @@ from gpusched_dsl.online.rollouts.expected_arrivals import expects_arrivals
 from gpusched_dsl.online.rollouts.forked import forked_cost
 from gpusched_dsl.online.rollouts.formulas import NotOnArrays
 from gpusched_dsl.online.rollouts.generated import GeneratedJobs
-from gpusched_dsl.online.rollouts.light import LightFuture, LightRollout
+from gpusched_dsl.online.rollouts.light import LightFuture, LightRollout, LightVariedRollout
 from gpusched_dsl.online.rollouts.obstacles import reasons_against, reasons_of_block
 from gpusched_dsl.online.rollouts.terminal import TerminalValue
 from gpusched_dsl.policies.placement_reader import cluster_of
@@ -72,6 +72,13 @@ class RunOutlook:
             reason = next(iter(self.outlooks.reasons[planner.name]), "a policy has asked for a later plan")
             raise no_arrivals(planner.name, reason)
         return forked_cost(self._loop_of(future), values, planner, future, self._terminal)
+
+    def varied(
+        self, running: Mapping[str, VariableValues] | None, planner: Planner, future: SimulatedFuture
+    ) -> LightVariedRollout | None:
+        """Return the simulation of variations of a policy; None for policies without rollouts on arrays."""
+        light = self._light(planner, future)
+        return None if light is None else LightVariedRollout(light, running)
 
     def _light(self, planner: Planner, future: SimulatedFuture) -> LightRollout | None:
         """Return the rollout on arrays for plans by a planner; None if it may differ from the run."""

@@ -82,6 +82,7 @@ def followed(text: str, method: str) -> list[tuple[bool, str]]:
 AWAITING = """
 policy Alone extends Switching { futures 1 after arrivals; }
 policy Continued extends Rolling { futures 1 after arrivals; }
+policy Crowded extends Alone { futures 1 after arrivals where count(Jobs) > 3; }
 policy Drawn extends Switching { futures 2 after arrivals seed 5; }
 policy Mixed extends Mixing { futures 1 after arrivals; }
 """
@@ -92,6 +93,22 @@ def test_the_first_method_is_followed_while_arrivals_are_expected(method: str) -
     plans = followed(cluster(some_jobs(3, 8, within=2.0), more=AWAITING), method)
     assert {name for expected, name in plans if expected} == {"Greedy"}
     assert {name for expected, name in plans if not expected} > {"Greedy"}
+
+
+def test_where_the_condition_is_false_plans_are_compared() -> None:
+    """With more than three jobs the first method is followed while arrivals are expected."""
+    text = cluster(some_jobs(3, 8, within=2.0), more=AWAITING)
+    found: list[tuple[bool, int, str]] = []
+
+    def note(loop: SimulationLoop) -> None:
+        assert loop.last_result is not None
+        name = loop.last_result.plan.notes[-1].removeprefix("plan of ")
+        found.append((expects_arrivals(loop.world), len(loop.world.present()), name))
+
+    driver(text, BLOCK, "S", "Crowded", on_plan=note).run()
+    assert {name for expected, jobs, name in found if expected and jobs > 3} == {"Greedy"}
+    assert {name for expected, jobs, name in found if expected and jobs <= 3} > {"Greedy"}
+    assert len({name for expected, _, name in found if not expected}) > 1
 
 
 def test_without_the_line_all_methods_are_followed() -> None:
@@ -127,7 +144,9 @@ def in_words(method: str) -> str:
 
 def test_the_line_is_formatted_and_told_in_words() -> None:
     assert "futures 2 after arrivals seed 5;" in format_text(AWAITING)
-    assert "Follow the plan of `Greedy` while arrivals are expected" in in_words("Alone")
+    assert "Follow the plan of `Greedy` alone while arrivals are expected" in in_words("Alone")
+    assert "alone while arrivals are expected and `count(Jobs) > 3`" in in_words("Crowded")
+    assert "futures 1 after arrivals where count(Jobs) > 3;" in format_text(AWAITING)
     assert "in one future, in which the present jobs take the planned times" in in_words("Alone")
     assert "in the same `2` futures, with unknown quantities drawn; no job arrives" in in_words("Drawn")
     assert "arrivals are expected" not in in_words("Switching")

@@ -171,7 +171,7 @@ def test_the_number_of_mixtures() -> None:
     """The first mixture has the jobs of node a of the other plan, and costs more."""
     assert notes_of(POOLS, "Run", "Once")[1][0] == "plan of Early"
     text = POOLS.replace("mix 8 plans", "mix 3 - 3 plans")
-    with pytest.raises(DiagnosticError, match="mixes at least one plan, it is 0"):
+    with pytest.raises(DiagnosticError, match="simulates at least one mixture, it is 0"):
         run(text, "Run", "S", "Mixed")
 
 

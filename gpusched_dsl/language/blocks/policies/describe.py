@@ -96,6 +96,7 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
             add("futures", policy.portfolio.futures.count, "number of simulated futures", "futures")
             add("seed", policy.portfolio.futures.seed, "seed of the futures", "futures")
         add("mixtures", policy.portfolio.mixtures, "number of mixtures of plans that are simulated", "mix")
+        add("variations", policy.portfolio.variations, "number of variations of policies that are simulated", "vary")
     for line, rules in (("place", policy.place), ("finish", policy.finish), ("improve", policy.moves)):
         for rule in rules:
             shape = RULES[line].get(rule.text)

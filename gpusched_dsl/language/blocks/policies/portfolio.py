@@ -14,7 +14,7 @@ from gpusched_dsl.language.checked_policy import CheckedFutures, CheckedMember, 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
-VERBS = ("portfolio", "lookahead", "futures", "continue", "mix")
+VERBS = ("portfolio", "lookahead", "futures", "continue", "mix", "vary")
 SETTINGS = ("time_limit",)
 
 
@@ -65,7 +65,8 @@ class PortfolioLines:
             horizon=horizon,
             futures=futures,
             continuing=continuing,
-            mixtures=self._mixtures(rules.get("mix")),
+            mixtures=self._count_of(rules.get("mix"), "mixture"),
+            variations=self._count_of(rules.get("vary"), "variation"),
         )
 
     # --- methods -----------------------------------------------------------------------------------------------------
@@ -138,16 +139,21 @@ class PortfolioLines:
             message = "a portfolio needs at least one future"
             help = "state a number, such as `futures 4;`, or remove the line"
             self._error(message, line.count.span, "less than one", help)
-        return None if count is None else CheckedFutures(line.span, count, line.arrivals, seed)
+        condition = None
+        if line.condition is not None:
+            condition = self.values.checker.condition(line.condition)
+            if condition is None or not self.values.checker.data_only(condition, "a condition of `after arrivals`"):
+                return None
+        return None if count is None else CheckedFutures(line.span, count, line.arrivals, seed, condition)
 
-    def _mixtures(self, line: tree.PolicyRule | None) -> TypedExpr | None:
+    def _count_of(self, line: tree.PolicyRule | None, what: str) -> TypedExpr | None:
         if line is None:
             return None
-        count = self.values.integer(line.count, "the number of mixtures")
+        count = self.values.integer(line.count, f"the number of {what}s")
         if isinstance(count, Constant) and count.value < 1:
             assert line.count is not None
-            message = "a portfolio mixes at least one plan"
-            help = "state a number, such as `mix 20 plans;`, or remove the line"
+            message = f"a portfolio simulates at least one {what}"
+            help = f"state a number, such as `{line.verb} 20 plans;`, or remove the line"
             self._error(message, line.count.span, "less than one", help)
         return count
 

@@ -119,7 +119,9 @@ _FIRST_WAY = (
 def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
     names = [f"`{member.name}`" for member in portfolio.members]
     if portfolio.futures is not None and portfolio.futures.arrivals == "over":
-        yield f"Follow the plan of {names[0]} while arrivals are expected", [], "futures"
+        where = portfolio.futures.condition
+        and_ = "" if where is None else f" and `{text_of(where.span.text)}`"
+        yield f"Follow the plan of {names[0]} alone while arrivals are expected{and_}", [], "futures"
     yield f"Plan by each of {', '.join(names)}", [], "portfolio"
     until = "until all jobs have ended"
     if portfolio.horizon is not None:
@@ -139,6 +141,10 @@ def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
     if portfolio.mixtures is not None:
         count = f"`{text_of(portfolio.mixtures.span.text)}`"
         yield f"Simulate up to {count} mixtures of the best plan with the others, keep better ones", [], "mix"
+    if portfolio.variations is not None:
+        count = f"`{text_of(portfolio.variations.span.text)}`"
+        vary = f"Simulate up to {count} variations of the best policy, jobs earlier or later and other ways preferred"
+        yield f"{vary}, keep better ones", [], "vary"
     yield "Follow the plan with the least mean cost; of equal plans the first of the list", [], "portfolio"
 
 
