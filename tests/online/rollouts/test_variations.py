@@ -189,3 +189,23 @@ def test_the_number_of_variations() -> None:
     text = cluster(some_jobs(0, 4), more=VARIED.replace("vary 20 plans", "vary 20 - 20 plans"))
     with pytest.raises(DiagnosticError, match="simulates at least one variation, it is 0"):
         run(text, BLOCK, "S", "Varied")
+
+
+def test_solvers_and_drawn_policies_are_not_varied() -> None:
+    """Their plans compete with variations of the queue beside them."""
+    text = cluster(some_jobs(7, 4), more=VARIED) + (
+        "policy Beside for CapacityPlanning { portfolio Few, Greedy, highs(time_limit = 2[s]); vary 5 plans; }"
+        "policy Few for CapacityPlanning extends RandomisedGreedy { repeat 3 keep best total; }"
+    )
+    names = set()
+    original = RunOutlook.varied
+
+    def varied(self, running, planner, future):  # type: ignore[no-untyped-def]
+        found = original(self, running, planner, future)
+        names.add((planner.name, found is not None))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunOutlook, "varied", varied)
+        run(text, BLOCK, "S", "Beside")
+    assert names == {("Few", False), ("Greedy", True), ("highs", False)}
