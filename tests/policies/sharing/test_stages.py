@@ -117,6 +117,9 @@ def test_a_cost_of_tardiness() -> None:
     assert cheap("plan_late")["a", "K80"] > 0
     assert cheap("plan_price")["a", "K80"] <= 0.5 / 60
     assert cheap("plan_status")["b", "K80"] == 0
+    fast = PLAN.replace("where g <= most", "where g >= 3").replace("limit", "tardiness 0.5[$/h]; limit")
+    firsts = case_of("P", "S", MODEL + policy(fast + "let most = 4;" + REST)).entries("plan_first")
+    assert {(j, g) for (j, _, g), first in firsts.items() if first} == {("a", 3), ("b", 3)}
     wrong = PLAN.replace("limit", "tardiness 5[$]; limit")
     with pytest.raises(DiagnosticError, match="GSM1302"):
         case_of("P", "S", MODEL + policy(wrong + "let most = 4;" + REST))
