@@ -12,6 +12,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.policies.distributions import Laws
+from gpusched_dsl.policies.expected_tardiness import tardiness_profiles
 from gpusched_dsl.policies.reconfiguration import next_switch
 from gpusched_dsl.policies.speed_levels import filter_levels
 from gpusched_dsl.policies.speed_profile import ProfileStatus, speed_profiles
@@ -28,7 +29,7 @@ class ProfileResults:
     """
 
     status: Floats  # (P,) MEETS: the due date holds for sure, MISSES: it may be missed even on the fastest rung
-    cost: Floats  # (P,) expected cost of what is left
+    cost: Floats  # (P,) expected cost of what is left, with the tardiness cost if there is one
     time: Floats  # (P,) expected duration of what is left
     late: Floats  # (P,) time by which the due date is missed if all work up to the limit is needed
     price: Floats  # (P,) what one unit of time more until the due date would save
@@ -47,12 +48,14 @@ def profile_stage(
     done: Floats,
     time_left: Floats,
     shortest: Floats,
+    tardiness: Floats | None = None,
 ) -> ProfileResults:
     """The best profiles of all problems.
 
     Rung r belongs to problem `of[r]` (which does not decrease) and has `speed[r]` (work per time) and `rate[r]` (cost
     per time). Arrays of problems have the shape (problems,): the law of the whole work, the most work there can be, the
-    work done, the time until the due date; a rung used for no more than `shortest` work is passed over.
+    work done, the time until the due date; a rung used for no more than `shortest` work is passed over. Without
+    `tardiness` profiles meet the due date even if all work is needed; with it (a cost per time) they may miss it.
     """
     counts = np.bincount(of, minlength=problems)
     some = np.flatnonzero(counts)
@@ -69,7 +72,10 @@ def profile_stage(
     table = np.full((2, len(some), int(counts.max())), np.nan)
     table[0, row[of], column], table[1, row[of], column] = speed, rate
     ladders = filter_levels(table[0], table[1])
-    best = speed_profiles(ladders, laws.take(some), time_left[some], limit[some], done[some])
+    if tardiness is None:
+        best = speed_profiles(ladders, laws.take(some), time_left[some], limit[some], done[some])
+    else:
+        best = tardiness_profiles(ladders, laws.take(some), time_left[some], limit[some], tardiness[some], done[some])
     found.status[some] = np.where(best.status == ProfileStatus.INFEASIBLE, MISSES, MEETS)
     found.cost[some], found.time[some] = best.energy, best.time
     found.late[some], found.price[some] = best.lateness, best.deadline_price

@@ -24,13 +24,15 @@ EQUAL = 1e-12
 class Ladders:
     """One ladder per row: `counts[p]` rungs from slow to fast, then repetitions of the last one.
 
-    `speed` is work per time, `rate` cost per time, `rung` the column each came from before the filter; all have the
-    shape (ladders, rungs). With Q = rate / speed (cost of a unit of work) and r = 1 / speed (its time), Q and the
-    price of time saved, `time_price[k]` = (Q[k+1] - Q[k]) / (r[k] - r[k+1]), increase strictly along a ladder.
+    `speed` is work per time, `rate` cost per time, `cost` cost per unit of work (rate / speed), `rung` the column each
+    came from before the filter; all have the shape (ladders, rungs). With Q = cost and r = 1 / speed (time of a unit
+    of work), Q and the price of time saved, `time_price[k]` = (Q[k+1] - Q[k]) / (r[k] - r[k+1]), increase strictly
+    along a ladder.
     """
 
     speed: Floats
     rate: Floats
+    cost: Floats
     rung: Codes
     counts: Codes
 
@@ -42,11 +44,6 @@ class Ladders:
     def pace(self) -> Floats:
         """Time per unit of work."""
         return np.asarray(1.0 / self.speed)
-
-    @cached_property
-    def cost(self) -> Floats:
-        """Cost per unit of work, Q."""
-        return np.asarray(self.rate / self.speed)
 
     @cached_property
     def pace_gain(self) -> Floats:
@@ -65,7 +62,7 @@ class Ladders:
         return np.where(real, self.cost_gain / np.where(real, self.pace_gain, 1.0), np.inf)
 
     def take(self, rows: Codes) -> Ladders:
-        return Ladders(self.speed[rows], self.rate[rows], self.rung[rows], self.counts[rows])
+        return Ladders(self.speed[rows], self.rate[rows], self.cost[rows], self.rung[rows], self.counts[rows])
 
 
 def filter_levels(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None = None) -> Ladders:
@@ -85,7 +82,7 @@ def filter_levels(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None =
         raise ValueError("speeds must be positive and rates nonnegative")
     rung, counts = _along_the_hull(np.where(there, speed, np.nan), rate)
     speed, rate = (np.take_along_axis(a, rung, axis=1) for a in (speed, rate))
-    return Ladders(speed, rate, rung, counts)
+    return Ladders(speed, rate, rate / speed, rung, counts)
 
 
 def __getattr__(name: str) -> Any:

@@ -39,6 +39,7 @@ class SpeedProfiles:
     """The best profile of each problem; arrays have a row per problem, matrices a column per rung of `ladders`.
 
     `switch_at[p, k]`: the work at which problem p leaves rung k (the limit from the last used rung on).
+    `expected_work[p, k]`: the expected work on rung k.
     `deadline_price`: what one unit of time more until the due date would save. `energy` and `time`: expected cost and
     duration; `worst_energy` and `worst_time`: those of a job that needs all work up to the limit. `lateness`: how
     far `worst_time` lies beyond the due date. Units are those of the input.
@@ -49,6 +50,7 @@ class SpeedProfiles:
     done: Floats
     limit: Floats
     switch_at: Floats
+    expected_work: Floats
     deadline_price: Floats
     energy: Floats
     time: Floats
@@ -150,8 +152,9 @@ def _price(
     worst_energy, worst_time = total(most)
     last = np.arange(ends.shape[1]) >= ladders.counts[:, None] - 1
     return SpeedProfiles(
-        ladders, status, work.done, work.limit, np.where(last, work.limit[:, None], ends), price,
-        energy, time, worst_energy, worst_time, np.where(status == ProfileStatus.INFEASIBLE, worst_time - left, 0.0),
+        ladders, status, work.done, work.limit, np.where(last, work.limit[:, None], ends),
+        np.diff(below, axis=1, prepend=0.0), price, energy, time, worst_energy, worst_time,
+        np.where(status == ProfileStatus.INFEASIBLE, worst_time - left, 0.0),
     )  # fmt: skip
 
 

@@ -108,9 +108,12 @@ def _profile(stage: CheckedStage, ev: Evaluator) -> Mapping[str, Param]:
     done = at.checked_numbers("done", pairs, lambda v: ~(v >= 0), "must not be negative")
     laws = ev.store.randoms[length.name]
     law = laws.which[ev.random_position(length, pairs)]
+    tardiness = None
+    if "tardiness" in stage.parts:
+        tardiness = at.checked_numbers("tardiness", pairs, lambda v: ~(v >= 0), "must not be negative")
     found = profile_stage(
         pairs.size, at.pair_of, speed, rate, Laws.of(laws.laws).take(law), at.numbers("limit", pairs), done,
-        at.numbers("time_left", pairs), at.numbers("shortest", pairs),
+        at.numbers("time_left", pairs), at.numbers("shortest", pairs), tardiness,
     )  # fmt: skip
     results = {word: at.result(word, pairs, getattr(found, word)) for word in ("status", "cost", "time", "late")}
     results |= {word: at.result(word, pairs, getattr(found, word)) for word in ("price", "switch")}

@@ -41,3 +41,15 @@ def test_what_is_solved_is_told_with_its_meaning() -> None:
     assert "the running and the waiting jobs" in words
     assert "`turn_amount`, capacity of this node type that the job gets" in words
     assert "smallest `submitted[j]` first" in words
+
+
+def test_profiles_with_a_cost_of_tardiness_are_told() -> None:
+    found = Diagnostics()
+    workspace = load_workspace(FILE, found)
+    words = {}
+    for name in ("STS", "ExpectedSTS"):
+        policy = check_policy(workspace, workspace.policies[name], found)
+        assert policy is not None
+        words[name] = "\n".join(policy_in_words(policy))
+    assert "such that the due date is certainly met" in words["STS"]
+    assert "at least expected cost, that of tardiness included" in words["ExpectedSTS"]

@@ -107,12 +107,31 @@ def test_wrong_units_are_told() -> None:
         case_of("P", "S", text)
 
 
+def test_a_cost_of_tardiness() -> None:
+    """Job `a` is due after 60 h. The unit of the line is converted, a wrong one is refused."""
+    lines = [PLAN, *(PLAN.replace("limit", f"tardiness {cost}; limit") for cost in ("0.5[$/h]", "1000 * price"))]
+    certain, cheap, dear = (case_of("P", "S", MODEL + policy(text + "let most = 4;" + REST)).entries for text in lines)
+    assert cheap("plan_cost")["a", "K80"] < dear("plan_cost")["a", "K80"]
+    assert dear("plan_cost")["a", "K80"] <= certain("plan_cost")["a", "K80"]
+    assert cheap("plan_status")["a", "K80"] == 1
+    assert cheap("plan_late")["a", "K80"] > 0
+    assert cheap("plan_price")["a", "K80"] <= 0.5 / 60
+    assert cheap("plan_status")["b", "K80"] == 0
+    fast = PLAN.replace("where g <= most", "where g >= 3").replace("limit", "tardiness 0.5[$/h]; limit")
+    firsts = case_of("P", "S", MODEL + policy(fast + "let most = 4;" + REST)).entries("plan_first")
+    assert {(j, g) for (j, _, g), first in firsts.items() if first} == {("a", 3), ("b", 3)}
+    wrong = PLAN.replace("limit", "tardiness 5[$]; limit")
+    with pytest.raises(DiagnosticError, match="GSM1302"):
+        case_of("P", "S", MODEL + policy(wrong + "let most = 4;" + REST))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
         ("g * price", "(g - 2) * price", "must not be negative"),
         ("speed g", "speed (g - 1)", "must be positive"),
         ("limit 100[epoch];", "limit 100[epoch]; done -1[epoch];", "must not be negative"),
+        ("limit 100[epoch];", "limit 100[epoch]; tardiness -price;", "must not be negative"),
     ],
 )
 def test_numbers_that_cannot_be(old: str, new: str, told: str) -> None:

@@ -41,7 +41,10 @@ PARTS: dict[str, dict[str, StageLine]] = {
         "done": StageLine(PAIR, WORK, "finished work", "0"),
         "time_left": StageLine(PAIR, TIME, "time until the job is due"),
         "shortest": StageLine(
-            PAIR, WORK, "ways are skipped if the profile would leave them after at most this time", "0"
+            PAIR, WORK, "ways are skipped if the profile would leave them after at most this work", "0"
+        ),
+        "tardiness": StageLine(
+            PAIR, RATE, "tardiness cost per time; without it the due date is met even if all work is needed", ""
         ),
     },
     "admit": {
@@ -58,7 +61,7 @@ RESULTS: dict[str, dict[str, StageResult]] = {
         "status": StageResult(
             PAIR, PLAIN, "0: the due date is certainly met, 1: it may be missed, 2: there is no way to run"
         ),
-        "cost": StageResult(PAIR, MONEY, "expected cost of the best profile"),
+        "cost": StageResult(PAIR, MONEY, "expected cost of the best profile, with that of tardiness if stated"),
         "time": StageResult(PAIR, TIME, "expected time to the end of the job"),
         "late": StageResult(PAIR, TIME, "largest possible tardiness"),
         "price": StageResult(PAIR, RATE, "cost saved by one more unit of time until the due date"),
@@ -82,6 +85,9 @@ GIVES = {
     ),
     "admit": "the running and the waiting jobs of least total cost, one node type after another",
 }
+GIVES_WITH_TARDINESS = (
+    "the first way and the times of changes to faster ways, at least expected cost, that of tardiness included"
+)
 
 
 def result_name(stage: str, word: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from gpusched_dsl.language.blocks.policies.rule_table import PRICES, RESERVE, RULES, SERVE, RuleShape
-from gpusched_dsl.language.blocks.policies.stage_table import GIVES
+from gpusched_dsl.language.blocks.policies.stage_table import GIVES, GIVES_WITH_TARDINESS
 from gpusched_dsl.language.checked import Constant, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedPortfolio, CheckedRanking, CheckedRule
 
@@ -46,7 +46,8 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
             f"`{role}`: {_keys_text([(k.value, k.descending) for k in keys])}" for role, keys in stage.keys.items()
         ]
         parts += [f"gives `{param.name}`, {param.doc}" for param in stage.results.values()]
-        purpose = f"for `{_list_sets(stage.indexing)}` over `{_list_sets(stage.over)}`, which gives {GIVES[stage.verb]}"
+        gives = GIVES_WITH_TARDINESS if "tardiness" in stage.parts else GIVES[stage.verb]
+        purpose = f"for `{_list_sets(stage.indexing)}` over `{_list_sets(stage.over)}`, which gives {gives}"
         yield f"Solve `{stage.verb} {stage.name}` {purpose}", parts, f"{stage.verb} {stage.name}"
     if policy.split is not None:
         count = f"`{text_of(policy.split.span.text)}`"
