@@ -257,7 +257,7 @@ class PortfolioPlanner:
                 if request.running is not None:
                     model, store = request.instance.scenario.model, request.instance.store
                     values = relabel_values(model, store, values, request.running)
-                yield Plan(values, f"variation of {varied.policy}")
+                yield Plan(values, f"a variation of {varied.policy}")
 
     def _number_of(self, stated: TypedExpr | None, what: str, request: PlanningRequest) -> int:
         """Return the stated number of mixtures or variations; none without a statement."""

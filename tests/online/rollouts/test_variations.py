@@ -10,6 +10,7 @@ import pytest
 from online_texts import driver, machines, run, setup
 from rollout_texts import cluster, some_jobs
 
+import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.recorder import Recorder
 from gpusched_dsl.online.loops.base import SimulationLoop
@@ -134,7 +135,7 @@ def test_notes_name_the_varied_policy() -> None:
         notes.extend(loop.last_result.plan.notes)
 
     driver(cluster(some_jobs(1, 8), more=VARIED), BLOCK, "S", "Varied", on_plan=note).run()
-    assert any(note.startswith("plan of variation of ") for note in notes)
+    assert any(note.startswith("plan of a variation of ") for note in notes)
 
 
 # --- beside other mechanisms -----------------------------------------------------------------------------------------
@@ -209,3 +210,12 @@ def test_solvers_and_drawn_policies_are_not_varied() -> None:
         patch.setattr(RunOutlook, "varied", varied)
         run(text, BLOCK, "S", "Beside")
     assert names == {("Few", False), ("Greedy", True), ("highs", False)}
+
+
+def test_why_names_the_variation(tmp_path: Path) -> None:
+    """Its queue is not that of the policy, so no turn is told."""
+    (tmp_path / "c.gsm").write_text(cluster(some_jobs(1, 8), more=VARIED), encoding="utf-8")
+    workload = gs.load(tmp_path / "c.gsm")
+    found = [workload.why(f"j{j}", 2.0, "S", online=BLOCK, method="Varied") for j in (3, 4)]
+    told = ["\n".join(answer.lines()) for answer in found]
+    assert any("by the plan of Varied, which follows a variation of " in lines for lines in told)
