@@ -15,7 +15,7 @@ from gpusched_dsl.ir.problem import Problem
 
 LATE_SECONDS = 30.0  # how long HiGHS may run on after its limit, at least
 
-# Linear problems with fewer nonzeros take milliseconds, of which a thread and callbacks would be a third.
+# Linear problems with fewer nonzeros take milliseconds; a thread and callbacks would add half as much.
 SMALL_NONZEROS = 5_000
 
 

@@ -49,7 +49,7 @@ def check_solver_options(workspace: Workspace, online: CheckedOnline, config: Ru
 
 
 def unread_options(methods: Sequence[str], config: RunConfig) -> list[Diagnostic]:
-    """Return GSM4004 for each option of a solver, none of which these methods read."""
+    """Return GSM4004 for each option of a solver that these methods do not read."""
     listed = ", ".join(f"`{method}`" for method in methods)
     words = f"{listed} takes no" if len(methods) == 1 else f"none of {listed} takes an"
     own = [f"--{name.replace('_', '-')}" for name in RUN_OPTIONS]

@@ -46,7 +46,6 @@ from gpusched_dsl.online.planners.protocol import (
 )
 from gpusched_dsl.online.planners.varying import Varied, search
 from gpusched_dsl.online.planners.violations import is_large, violation_in
-from gpusched_dsl.policies.relabelling import relabel_values
 from gpusched_dsl.policies.without_run import portfolio_without_run
 
 MOST_SEED = 2**31
@@ -169,7 +168,8 @@ class PortfolioPlanner:
     def _best(self, found: Sequence[Candidate], request: PlanningRequest, outlook: Outlook, began: float) -> Plan:
         """Return the plan with the least cost if nothing unknown happens, or one that costs less in drawn futures.
 
-        What was simulated in time decides; the first candidate if nothing was. Mixtures follow if there is time left.
+        What was simulated in time decides; the first candidate if nothing was. Mixtures and variations follow if there
+        is time left.
         """
         rest = None if request.seconds is None else max(0.0, request.seconds - (time.perf_counter() - began))
         best = found[0][0]
@@ -254,10 +254,10 @@ class PortfolioPlanner:
             if is_less(varied.costs, of_best):
                 of_best = varied.costs
                 values = rollouts[varied.policy][0].plan(varied.variation)
+                plan = Plan(values, f"a variation of {varied.policy}")
                 if request.running is not None:
-                    model, store = request.instance.scenario.model, request.instance.store
-                    values = relabel_values(model, store, values, request.running)
-                yield Plan(values, f"a variation of {varied.policy}")
+                    plan = with_labels_of(request.instance, Plan(request.running, AS_BEFORE), plan)
+                yield plan
 
     def _number_of(self, stated: TypedExpr | None, what: str, request: PlanningRequest) -> int:
         """Return the stated number of mixtures or variations; none without a statement."""

@@ -25,6 +25,7 @@ from gpusched_dsl.online.planners.variations import Variation
 SHARES = (0.1, 0.3, 1.0)  # of the jobs that a step changes
 SHIFTS = (0.02, 0.05, 0.1, 0.3, 1.0)  # standard deviations, by the number of jobs
 FACTORS = (0.05, 0.1, 0.3)  # standard deviations of the logarithm
+MOST_FACTOR = 4.0
 QUEUE_ALONE, WAYS_ALONE = 0.4, 0.4  # probabilities; else a step changes both
 
 
@@ -93,6 +94,6 @@ def _step(variation: Variation, rng: np.random.Generator) -> Variation:
             change = scale * rng.standard_normal((count, kinds))[owner, variation.kind]
         else:
             change = scale * rng.standard_normal(len(owner))
-        factor = np.clip(variation.factor * np.exp(np.where(changed[owner], change, 0.0)), 0.25, 4.0)
+        factor = np.clip(variation.factor * np.exp(np.where(changed[owner], change, 0.0)), 1 / MOST_FACTOR, MOST_FACTOR)
         variation = replace(variation, factor=factor)
     return variation

@@ -213,7 +213,7 @@ def test_solvers_and_drawn_policies_are_not_varied() -> None:
 
 
 def test_why_names_the_variation(tmp_path: Path) -> None:
-    """Its queue is not that of the policy, so no turn is told."""
+    """Its queue is not that of the policy, so no turn is shown."""
     (tmp_path / "c.gsm").write_text(cluster(some_jobs(1, 8), more=VARIED), encoding="utf-8")
     workload = gs.load(tmp_path / "c.gsm")
     found = [workload.why(f"j{j}", 2.0, "S", online=BLOCK, method="Varied") for j in (3, 4)]

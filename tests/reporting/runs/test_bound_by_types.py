@@ -13,7 +13,7 @@ from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, possible, undominat
 
 
 def drawn(seed: int) -> TimedJobs:
-    """Jobs with ways on two or three types of one or two nodes, each of which can have any type."""
+    """Jobs with ways on two or three types of one or two nodes, which can have any type."""
     rng = np.random.default_rng(seed)
     jobs, types = int(rng.integers(2, 6)), int(rng.integers(2, 4))
     rows = [(j, t, s) for j in range(jobs) for t in range(types) for s in (0.25, 0.5, 1.0) if rng.random() < 0.6]
