@@ -16,6 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.diagnostics.similar_names import nearest
 from gpusched_dsl.language.moved_files import MOVED
 from gpusched_dsl.language.parsing.lexing import MAX_CHARACTERS
+from gpusched_dsl.language.project_root import MARKER
 from gpusched_dsl.language.source import Source, Span
 
 LIBRARY_PREFIX = "gsdsl:"
@@ -212,7 +213,8 @@ def _confine(
             "GSM1030",
             f"`{asked}` is outside the folder of the model",
             span,
-            help="move the file into the folder of the main file, or allow reading outside",
+            help="move the file into the folder of the main file, mark a folder above both as the root of a project by "
+            f"an empty file `{MARKER}`, or allow reading outside",
         )
         return None
     return Place(path, name, root)

@@ -14,6 +14,7 @@ from gpusched_dsl.language.checking.flatten import CheckedModels, StatementMemos
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
+from gpusched_dsl.language.project_root import project_root
 from gpusched_dsl.language.source import Source, Span
 from gpusched_dsl.language.source_files import (
     Place,
@@ -116,12 +117,18 @@ class Workspace(Struct):
 
 
 def load_workspace(
-    path: Path, diagnostics: Diagnostics, *, allow_outside: bool = False, files: SourceFiles | None = None
+    path: Path,
+    diagnostics: Diagnostics,
+    *,
+    allow_outside: bool = False,
+    files: SourceFiles | None = None,
+    ceiling: Path | None = None,
 ) -> Workspace:
     """Read and parse a file and all of its imports; never raise for errors in the files.
 
-    Imports are relative to the importing file and may not leave the folder of the main file, also not through symbolic
-    links, unless `allow_outside`. `import "gsdsl:name.gsm"` reads from the standard library. Each file is read once, so
+    Imports are relative to the importing file and may not leave the folder of the main file, or the folder above it that
+    is marked as the root of a project (`project_root`, at most `ceiling`), also not through symbolic links, unless
+    `allow_outside`. `import "gsdsl:name.gsm"` reads from the standard library. Each file is read once, so
     files may import each other. The library is one folder: a file of it may read all others, also as the main file.
     `gsdsl:figure1.gsm` is a file of the library (`library_place`). `files` reads the texts, else from the disk.
     """
@@ -137,7 +144,7 @@ def load_workspace(
         diagnostics.error("GSM1001", f"cannot read `{path}`: {error}")
         return Workspace(None, allow_outside, incomplete=True)
     library = library_folder()
-    root = library if resolved.is_relative_to(library) else resolved.parent
+    root = library if resolved.is_relative_to(library) else project_root(resolved, ceiling)
     return _load(Place(resolved, str(path), root), diagnostics, allow_outside, reads)
 
 

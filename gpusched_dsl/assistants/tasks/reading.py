@@ -23,9 +23,10 @@ class ModelFile:
     permissions: Permissions
 
     def read(self) -> tuple[Workspace, Diagnostics]:
-        """Return the file with its imports, and what was found."""
+        """Return the file with its imports, and what was found. No root of a project above the working folder counts."""
         diagnostics = Diagnostics()
-        workspace = load_workspace(Path(self.name), diagnostics, allow_outside=self.permissions.outside)
+        outside = self.permissions.outside
+        workspace = load_workspace(Path(self.name), diagnostics, allow_outside=outside, ceiling=Path.cwd().resolve())
         return workspace, diagnostics
 
     def read_valid(self) -> tuple[Workspace, tuple[Diagnostic, ...]]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
+from gpusched_dsl.language.project_root import MARKER
 
 if TYPE_CHECKING:
     import polars as pl
@@ -141,7 +142,8 @@ def _outside_fault(text: str, reason: str) -> Fault:
         "GSM2002",
         f"data file `{text}` is outside the folder of this text",
         notes=(reason,),
-        help="move the file into the folder of the text, or allow files outside with `--allow-outside`",
+        help="move the file into the folder of the text, mark a folder above both as the root of a project by an empty "
+        f"file `{MARKER}`, or allow files outside with `--allow-outside`",
     )
 
 
