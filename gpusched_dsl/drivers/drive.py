@@ -38,6 +38,7 @@ from gpusched_dsl.online.journal.quarantine import split_quarantined
 from gpusched_dsl.online.journal.steps import JournalSteps
 from gpusched_dsl.online.live.clock import start_of
 from gpusched_dsl.online.live.messages import Acknowledged, AnyRecord, Decided, Failed, Quarantined
+from gpusched_dsl.online.live.seen_names import SeenNames
 from gpusched_dsl.online.live.session import LiveRun
 from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.online.loops.external import LiveEventLoop
@@ -201,6 +202,7 @@ class _Drive:
         self.summary = DriveSummary()
         self._given_up: list[str] = []
         self._down = False
+        self._unread = SeenNames()
         assert parts.clock.seconds is not None
         self._start, self._unit_seconds = mapping.start, parts.clock.seconds
 
@@ -244,6 +246,10 @@ class _Drive:
         if self._down:
             self._down = False
             self._tell("GSM5405", "the cluster answers again", Severity.NOTE)
+        for name, why in observation.unread.items():
+            if name not in self._unread:
+                self._unread.add(name)
+                self._tell("GSM5406", f"{name} is left out: {why}")
         self._history.write(observation, now)
         self._options.on_observation(now)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ class Inspection:
     nodes: Sequence[ObservedNode]
     expected: Sequence[str]
     jobs: Sequence[tuple[ObservedJob, dict[str, Any] | None, str]]
+    unread: Mapping[str, str]
 
     def node_lines(self) -> list[str]:
         up = [node for node in self.nodes if node.up]
@@ -36,7 +37,7 @@ class Inspection:
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """Nodes that only the cluster or only the model has."""
+        """Nodes that only the cluster or only the model has, and objects that cannot be read."""
         real = {node.name for node in self.nodes}
         found = []
         if missing := [name for name in self.expected if name not in real]:
@@ -45,6 +46,8 @@ class Inspection:
         if extra := sorted(real - set(self.expected)):
             message = f"the model has no node {_list_names(extra)}: nothing is planned for them"
             found.append(Diagnostic("GSM5408", message, severity=Severity.WARNING))
+        for name, why in self.unread.items():
+            found.append(Diagnostic("GSM5406", f"{name} is left out: {why}", severity=Severity.WARNING))
         return found
 
     def grid(self) -> Grid:
@@ -72,7 +75,9 @@ def inspect(workspace: Workspace, settings: DriveSettings, cluster: DrivenCluste
         raise DiagnosticError([Diagnostic("GSM5405", message, help="see the section of the driver")]) from failure
     universe = parts.setup.base.store.universes[parts.setup.places_root]
     jobs = [_with_data(mapping, job) for job in observation.jobs.values() if not job.state.has_ended]
-    return Inspection(list(observation.nodes.values()), [str(label) for label in universe.labels], jobs)
+    return Inspection(
+        list(observation.nodes.values()), [str(label) for label in universe.labels], jobs, observation.unread
+    )
 
 
 def _with_data(mapping: JobMapping, job: ObservedJob) -> tuple[ObservedJob, dict[str, Any] | None, str]:

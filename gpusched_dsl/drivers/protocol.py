@@ -39,7 +39,8 @@ class ObservedJob:
     the cluster must not start it; if it may start only on certain nodes, these are `pinned`. `restarts` counts how
     often it was put back into the queue. `fields` are everything else that a mapping can read. If the job cannot be
     managed, `unsupported` says why. A pending job of which a part runs already is `partly_started`, and `allocation` is
-    that part. If the job `asks`, the cluster waits for a decision about it, also if the run leaves it out.
+    that part. If the job `asks`, the cluster waits for a decision about it, also if the run leaves it out. `eligible` are
+    the nodes on which everything that it demands can be had (type of GPU, labels, exclusions, ...), None for all nodes.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ObservedJob:
     unsupported: str = ""
     partly_started: bool = False
     asks: bool = False
+    eligible: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,14 @@ class ObservedNode:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The state of the cluster: jobs and nodes by name."""
+    """The state of the cluster: jobs and nodes by name.
+
+    `unread` are objects that could not be read, by name, with the reason: each is left out by itself.
+    """
 
     jobs: Mapping[str, ObservedJob]
     nodes: Mapping[str, ObservedNode]
+    unread: Mapping[str, str] = field(default_factory=dict)
 
 
 class ActionKind(StrEnum):
