@@ -12,8 +12,8 @@ MARKER = ".gsdsl-root"
 def project_root(main: Path, ceiling: Path | None = None) -> Path:
     """Return the nearest folder above the resolved path `main` with a file `.gsdsl-root`; else the folder of `main`.
 
-    A marker counts only if it is a regular file (no link) of the user or of root: whoever can write into a shared folder
-    above, such as `/tmp`, must not open that folder to the models below it. Markers above `ceiling` do not count.
+    A marker counts only if it is a regular file (no link) of the user or of root: whoever can write into a shared
+    folder above, such as `/tmp`, must not open it to the models below. Markers above `ceiling` do not count.
     """
     for folder in main.parents:
         if _is_marked(folder):

@@ -126,8 +126,8 @@ def load_workspace(
 ) -> Workspace:
     """Read and parse a file and all of its imports; never raise for errors in the files.
 
-    Imports are relative to the importing file and may not leave the folder of the main file, or the folder above it that
-    is marked as the root of a project (`project_root`, at most `ceiling`), also not through symbolic links, unless
+    Imports are relative to the importing file and may not leave the folder of the main file, or the folder above it
+    that is marked as the root of a project (`project_root`, at most `ceiling`), also not through symbolic links, unless
     `allow_outside`. `import "gsdsl:name.gsm"` reads from the standard library. Each file is read once, so
     files may import each other. The library is one folder: a file of it may read all others, also as the main file.
     `gsdsl:figure1.gsm` is a file of the library (`library_place`). `files` reads the texts, else from the disk.

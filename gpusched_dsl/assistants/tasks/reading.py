@@ -23,7 +23,7 @@ class ModelFile:
     permissions: Permissions
 
     def read(self) -> tuple[Workspace, Diagnostics]:
-        """Return the file with its imports, and what was found. No root of a project above the working folder counts."""
+        """Return the file with its imports, and what was found. No root above the working folder counts."""
         diagnostics = Diagnostics()
         outside = self.permissions.outside
         workspace = load_workspace(Path(self.name), diagnostics, allow_outside=outside, ceiling=Path.cwd().resolve())
