@@ -39,8 +39,8 @@ class ObservedJob:
     the cluster must not start it; if it may start only on certain nodes, these are `pinned`. `restarts` counts how
     often it was put back into the queue. `fields` are everything else that a mapping can read. If the job cannot be
     managed, `unsupported` says why. A pending job of which a part runs already is `partly_started`, and `allocation` is
-    that part. If the job `asks`, the cluster waits for a decision about it, also if the run leaves it out. `eligible` are
-    the nodes on which everything that it demands can be had (type of GPU, labels, exclusions, ...), None for all nodes.
+    that part. If the job `asks`, the cluster waits for a decision about it, also if the run leaves it out. On the nodes
+    that are `eligible` it can have what it demands (type of GPU, labels, exclusions, ...), None: on every node.
     """
 
     name: str

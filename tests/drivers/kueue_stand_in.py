@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched_dsl.drivers.kubernetes.api import Gone, KubernetesApi, ObjectChanged
+from gpusched_dsl.drivers.kubernetes.dates import date_text
 from gpusched_dsl.drivers.kubernetes.objects import Gpus, annotations_of, condition, metadata, spec, status
-from gpusched_dsl.drivers.kubernetes.quantities import date_text
 from gpusched_dsl.drivers.kubernetes.workloads import (
     BOOST,
     GROUP,

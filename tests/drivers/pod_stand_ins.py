@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched_dsl.drivers.kubernetes.api import Gone, KubernetesApi, ObjectChanged
+from gpusched_dsl.drivers.kubernetes.dates import date_text
 from gpusched_dsl.drivers.kubernetes.objects import (
     has_ended,
     is_leaving,
@@ -17,7 +18,6 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     spec,
     status,
 )
-from gpusched_dsl.drivers.kubernetes.quantities import date_text
 from gpusched_dsl.drivers.protocol import ClusterUnavailable
 
 Json = dict[str, Any]

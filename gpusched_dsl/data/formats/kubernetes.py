@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from gpusched_dsl.data.formats.fields import Field, SelectedRows, rows_of
+from msgspec import structs
+
+from gpusched_dsl.data.formats.fields import LARGEST, Field, SelectedRows, rows_of
 from gpusched_dsl.data.formats.jobs import COLUMNS, job_options, select_jobs
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
+from gpusched_dsl.data.kubernetes.requests import pod_requests
+from gpusched_dsl.data.kubernetes.values import UnknownValue, devices
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+from gpusched_dsl.language.text.counting import count_text
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 _COLUMNS = (
@@ -32,12 +38,9 @@ _COLUMNS = (
     FormatColumn("node", "of a pod, its node"),
 )
 _TIMES = {"submitted": "creationTimestamp", "started": "startTime", "ended": "completionTime"}
-_SUFFIXES = {
-    "": 1.0, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2.0**10, "Mi": 2.0**20,
-    "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50,
-}  # fmt: skip
 _TEXTS = ("job", "status", "vc", "user", "queue", "priority", "owner", "node")
 _NUMBERS = ("gpus", "nodes", "cpus", "memory")
+_UNREAD = ("gpus_unread", "cpus_unread", "memory_unread")
 
 
 def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
@@ -46,22 +49,36 @@ def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     assert raw is not None
     found = [_row(item, settings) for item in _items(raw)]
     lines = pl.int_range(1, len(found) + 1, eager=True).to_numpy()
-    names = (*_TEXTS, *_TIMES, *_NUMBERS)
+    words = (*_TEXTS, *_UNREAD)
+    names = (*words, *_TIMES, *_NUMBERS)
     texts = {name: pl.Series(name, [row.get(name) for row in found], dtype=pl.String) for name in names}
     fields = [
-        *(Field(name, (name,)) if name == "job" else Field(name, (name,), needed=False) for name in _TEXTS),
+        *(Field(name, (name,)) if name == "job" else Field(name, (name,), needed=False) for name in words),
         *(Field(name, (source,), needed=False) for name, source in _TIMES.items()),
         *(Field(name, (name,), "number", needed=False) for name in _NUMBERS),
     ]
     rows = rows_of(texts, lines, fields)
     rows.facts.append("rows are counted as objects of the list, the first is 1")
+    notes = _leave_out_unread(rows)
     _put_times(rows)
     _name(rows)
-    rows.put(rows["gpus"].ceil().cast(pl.Int64), rows["nodes"].cast(pl.Int64))
+    rows.put(rows["gpus"].cast(pl.Int64), rows["nodes"].cast(pl.Int64))
     least = int(settings["least_gpus"])
     rows.leave_out(f"fewer than {least} GPUs", rows["gpus"] < least, asked=True)
     select_jobs(rows, settings, raw.name)
-    return rows.table(column.name for column in _COLUMNS)
+    return structs.replace(rows.table(column.name for column in _COLUMNS), notes=notes)
+
+
+def _leave_out_unread(rows: SelectedRows) -> tuple[str, ...]:
+    """Leave out objects whose GPUs cannot be read; return how many lack another amount, with the first reason."""
+    unread = rows["gpus_unread"]
+    rows.leave_out("its GPUs cannot be read", unread.is_not_null(), column="resources", text=unread)
+    notes = []
+    for name in ("cpus", "memory"):
+        reasons = rows[f"{name}_unread"].drop_nulls()
+        if len(reasons):
+            notes.append(f"`{name}` is empty in {count_text(len(reasons), 'row')}: {reasons[0]}")
+    return tuple(notes)
 
 
 def _put_times(rows: SelectedRows) -> None:
@@ -130,8 +147,7 @@ def _row(item: Mapping[str, Any], settings: Mapping[str, Setting]) -> dict[str, 
         "submitted": _text(meta.get("creationTimestamp")),
         "nodes": str(sum(count for count, _ in pods)),
     }
-    for name, total in _requests(pods, str(settings["resource"])).items():
-        found[name] = repr(total)
+    found |= _requests(pods, str(settings["resource"]))
     return found | (_pod_status(meta, spec, status) if item.get("kind") == "Pod" else _job_status(spec, status))
 
 
@@ -156,17 +172,27 @@ def _template(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     return _map(_map(spec.get("template")).get("spec"))
 
 
-def _requests(pods: list[tuple[int, Mapping[str, Any]]], gpu: str) -> dict[str, float]:
-    """Sum the requests of containers, or their limits where they request nothing, as Kubernetes does."""
-    totals = {"gpus": 0.0, "cpus": 0.0, "memory": 0.0}
-    keys = {gpu: "gpus", "cpu": "cpus", "memory": "memory"}
+def _requests(pods: list[tuple[int, Mapping[str, Any]]], gpu: str) -> dict[str, str | None]:
+    """Return the sums of what pods reserve; of a quantity that cannot be read the reason, as `NAME_unread`."""
+    found: dict[str, str | None] = {}
+    for name, resource in (("gpus", gpu), ("cpus", "cpu"), ("memory", "memory")):
+        try:
+            found[name] = _total(pods, resource, whole=name == "gpus")
+        except UnknownValue as unknown:
+            found[f"{name}_unread"] = str(unknown)
+    if found.get("memory") is not None:
+        found["memory"] = repr(float(found["memory"] or 0.0) / 2**20)
+    return found
+
+
+def _total(pods: list[tuple[int, Mapping[str, Any]]], resource: str, *, whole: bool) -> str:
+    total = Decimal(0)
     for count, pod in pods:
-        for container in _list(pod.get("containers")):
-            resources = _map(_map(container).get("resources"))
-            asked = {**_map(resources.get("limits")), **_map(resources.get("requests"))}
-            for key, name in keys.items():
-                totals[name] += count * _quantity(asked.get(key))
-    return {**totals, "memory": totals["memory"] / 2**20}
+        amount = pod_requests(dict(pod), resource).get(resource, Decimal(0))
+        total += count * (devices(amount) if whole else amount)
+    if whole and (total > LARGEST or sum(count for count, _ in pods) > LARGEST):
+        raise UnknownValue("it has more GPUs or pods than can be counted")
+    return f"{total:f}"
 
 
 def _job_status(spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, str | None]:
@@ -193,16 +219,6 @@ def _pod_status(meta: Mapping[str, Any], spec: Mapping[str, Any], status: Mappin
         "owner": next((_text(each.get("name")) for each in owners if each.get("controller")), None),
         "node": _text(spec.get("nodeName")),
     }
-
-
-def _quantity(value: object) -> float:
-    """Return a quantity such as `500m`, `16Gi` or `2`; 0 for anything else."""
-    text = str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
-    digits = text.rstrip("kmMGTPKi")
-    try:
-        return float(digits) * _SUFFIXES[text[len(digits) :]]
-    except (ValueError, KeyError):
-        return 0.0
 
 
 def _count(value: object) -> int | None:

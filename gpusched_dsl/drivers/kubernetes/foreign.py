@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpusched_dsl.data.kubernetes.values import UnknownValue
 from gpusched_dsl.drivers.kubernetes.api import Json, KubernetesApi
+from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.kubernetes.objects import Gpus, gpus_of, has_ended, metadata, name_of, node_of, scheduled_at
-from gpusched_dsl.drivers.kubernetes.quantities import UnknownValue, seconds
 from gpusched_dsl.drivers.protocol import ClusterUnavailable, JobState, ObservedJob
 
 

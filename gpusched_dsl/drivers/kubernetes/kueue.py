@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpusched_dsl.data.kubernetes.values import UnknownValue
 from gpusched_dsl.drivers.kubernetes.api import Gone, Json, KubernetesApi, ObjectChanged
+from gpusched_dsl.drivers.kubernetes.dates import date_text
 from gpusched_dsl.drivers.kubernetes.foreign import foreign_pods, pods_with_gpus
 from gpusched_dsl.drivers.kubernetes.objects import HOSTNAME, labels, metadata, observed_node, spec, status
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
-from gpusched_dsl.drivers.kubernetes.quantities import UnknownValue, date_text
 from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
 from gpusched_dsl.drivers.kubernetes.workloads import (
     BOOST,

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from gpusched_dsl.drivers.kubernetes.quantities import UnknownValue, quantity, seconds, whole
+from gpusched_dsl.data.kubernetes.requests import pod_requests
+from gpusched_dsl.data.kubernetes.values import UnknownValue, devices, quantity
+from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.protocol import ObservedNode
 
 Json: TypeAlias = dict[str, Any]
@@ -68,34 +70,12 @@ def name_of(thing: Json) -> str:
 
 
 def requests(pod: Json) -> dict[str, Decimal]:
-    """What a pod reserves: the sum over its containers, at least what its initial containers need, and overhead."""
-    total: dict[str, Decimal] = {}
-    first: dict[str, Decimal] = {}
-    for container in spec(pod).get("containers") or []:
-        for name, amount in _requests(container).items():
-            total[name] = total.get(name, Decimal(0)) + amount
-    for container in spec(pod).get("initContainers") or []:
-        sidecar = container.get("restartPolicy") == "Always"
-        for name, amount in _requests(container).items():
-            if sidecar:
-                total[name] = total.get(name, Decimal(0)) + amount
-            else:
-                first[name] = max(first.get(name, Decimal(0)), amount)
-    for name, amount in first.items():
-        total[name] = max(total.get(name, Decimal(0)), amount)
-    for name, value in (spec(pod).get("overhead") or {}).items():
-        total[name] = total.get(name, Decimal(0)) + quantity(value)
-    return total
-
-
-def _requests(container: Json) -> dict[str, Decimal]:
-    resources = container.get("resources") or {}
-    stated = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: quantity(value) for name, value in stated.items()}
+    """What a pod reserves. Raises UnknownValue."""
+    return pod_requests(spec(pod))
 
 
 def gpus_of(pod: Json, gpus: Gpus) -> int:
-    return whole(requests(pod).get(gpus.resource, 0))
+    return devices(requests(pod).get(gpus.resource, 0))
 
 
 def has_ended(pod: Json) -> bool:
@@ -138,7 +118,7 @@ def ended_at(pod: Json) -> float | None:
 def observed_node(node: Json, gpus: Gpus) -> ObservedNode:
     """A node is up if it is ready and schedulable."""
     name = str(metadata(node).get("name", ""))
-    amount = whole((status(node).get("allocatable") or {}).get(gpus.resource, 0))
+    amount = devices((status(node).get("allocatable") or {}).get(gpus.resource, 0))
     reason = ""
     if spec(node).get("unschedulable"):
         reason = "it is cordoned"

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpusched_dsl.data.kubernetes.values import UnknownValue
 from gpusched_dsl.drivers.kubernetes.api import Gone, Json, KubernetesApi, ObjectChanged
+from gpusched_dsl.drivers.kubernetes.dates import date_text
 from gpusched_dsl.drivers.kubernetes.foreign import foreign_pods, pods_with_gpus
 from gpusched_dsl.drivers.kubernetes.objects import (
     gpus_of,
@@ -21,7 +23,6 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     sum_reservations,
 )
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
-from gpusched_dsl.drivers.kubernetes.quantities import UnknownValue, date_text
 from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
 from gpusched_dsl.drivers.kubernetes.units import FIELDS, PodGroup, observed_unit, units_of
 from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, Observation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.kubernetes.objects import (
     Gpus,
     Json,
@@ -22,7 +23,6 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     spec,
     status,
 )
-from gpusched_dsl.drivers.kubernetes.quantities import seconds
 from gpusched_dsl.drivers.kubernetes.workloads import marks
 from gpusched_dsl.drivers.protocol import Allocation, Field, JobState, ObservedJob
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.kubernetes.objects import (
     Gpus,
     Json,
@@ -23,7 +24,6 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     spec,
     status,
 )
-from gpusched_dsl.drivers.kubernetes.quantities import seconds
 from gpusched_dsl.drivers.protocol import Allocation, Field, JobState, ObservedJob
 
 GROUP = "/apis/kueue.x-k8s.io/v1beta2"

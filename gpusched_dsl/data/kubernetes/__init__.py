@@ -1,0 +1,1 @@
+"""Objects of Kubernetes as JSON: their fields, quantities, and what pods request."""
