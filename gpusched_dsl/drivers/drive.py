@@ -246,10 +246,10 @@ class _Drive:
         if self._down:
             self._down = False
             self._tell("GSM5405", "the cluster answers again", Severity.NOTE)
-        for name, why in observation.unread.items():
-            if name not in self._unread:
-                self._unread.add(name)
-                self._tell("GSM5406", f"{name} is left out: {why}")
+        for what in observation.unread:
+            if what not in self._unread:
+                self._unread.add(what)
+                self._tell("GSM5406", what)
         self._history.write(observation, now)
         self._options.on_observation(now)
 

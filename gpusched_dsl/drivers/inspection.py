@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ class Inspection:
     nodes: Sequence[ObservedNode]
     expected: Sequence[str]
     jobs: Sequence[tuple[ObservedJob, dict[str, Any] | None, str]]
-    unread: Mapping[str, str]
+    unread: Sequence[str]
 
     def node_lines(self) -> list[str]:
         up = [node for node in self.nodes if node.up]
@@ -46,9 +46,7 @@ class Inspection:
         if extra := sorted(real - set(self.expected)):
             message = f"the model has no node {_list_names(extra)}: nothing is planned for them"
             found.append(Diagnostic("GSM5408", message, severity=Severity.WARNING))
-        for name, why in self.unread.items():
-            found.append(Diagnostic("GSM5406", f"{name} is left out: {why}", severity=Severity.WARNING))
-        return found
+        return found + [Diagnostic("GSM5406", what, severity=Severity.WARNING) for what in self.unread]
 
     def grid(self) -> Grid:
         """The jobs as a table."""

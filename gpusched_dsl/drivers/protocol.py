@@ -39,8 +39,10 @@ class ObservedJob:
     the cluster must not start it; if it may start only on certain nodes, these are `pinned`. `restarts` counts how
     often it was put back into the queue. `fields` are everything else that a mapping can read. If the job cannot be
     managed, `unsupported` says why. A pending job of which a part runs already is `partly_started`, and `allocation` is
-    that part. If the job `asks`, the cluster waits for a decision about it, also if the run leaves it out. On the nodes
-    that are `eligible` it can have what it demands (type of GPU, labels, exclusions, ...), None: on every node.
+    that part. If the job `asks`, the cluster waits for a decision about it, also if the run leaves it out.
+
+    `reason` is what the cluster says about a job that waits. The job must not run on the nodes in `misfits`, by what it
+    demands; each has the cause in words. Of an `unread` job only the GPUs are known that it occupies, at most.
     """
 
     name: str
@@ -59,30 +61,32 @@ class ObservedJob:
     unsupported: str = ""
     partly_started: bool = False
     asks: bool = False
-    eligible: frozenset[str] | None = None
+    reason: str = ""
+    misfits: Mapping[str, str] = field(default_factory=dict)
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedNode:
-    """One node. A node that is not `up` starts no jobs; `gpu_type` is "" if it is unknown."""
+    """One node. A node that is not `up` starts no jobs; if it `drains`, jobs that run there go on. `gpu_type` is "" if
+    it is unknown.
+    """
 
     name: str
     gpus: int
     up: bool = True
     gpu_type: str = ""
     reason: str = ""
+    drains: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The state of the cluster: jobs and nodes by name.
-
-    `unread` are objects that could not be read, by name, with the reason: each is left out by itself.
-    """
+    """The state of the cluster: jobs and nodes by name, and in words what of it was not understood and is left out."""
 
     jobs: Mapping[str, ObservedJob]
     nodes: Mapping[str, ObservedNode]
-    unread: Mapping[str, str] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
 
 
 class ActionKind(StrEnum):
