@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -12,6 +12,10 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult
+
+NUMBER: Final = "number"
+SWITCH: Final = "switch"
+TextOption: TypeAlias = str | tuple[str, ...]  # the kind of an option: NUMBER, SWITCH, or the words of a choice
 
 
 class Capabilities(Struct, frozen=True):
@@ -24,6 +28,7 @@ class Capabilities(Struct, frozen=True):
     `nonlinear_integers`: such operations and integers in one problem. `tightens`: it supports the option `tight`.
     `in_place_update`: its sessions have `update`; `carries`: they also have `carry`, for linear problems.
     `reformulates`: it reformulates problems and completes starts itself, so it gets them as they are stated.
+    `text_options`: its own options that a `.gsm` text may set, with their kinds; none may name a file or a program.
     """
 
     integers: bool = True
@@ -39,6 +44,7 @@ class Capabilities(Struct, frozen=True):
     nonlinear_integers: bool = True
     tightens: bool = False
     reformulates: bool = False
+    text_options: Mapping[str, TextOption] = field(default_factory=dict)
 
 
 class SolveOptions(Struct, frozen=True):

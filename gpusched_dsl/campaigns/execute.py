@@ -11,16 +11,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.backends.text_options import refused_option
 from gpusched_dsl.campaigns.code_fingerprint import code_fingerprint
 from gpusched_dsl.campaigns.inputs import text_digest
 from gpusched_dsl.campaigns.measures import measures_of_run, measures_of_solve
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord, StoredDiagnostic, Task, TextSource, encode, read_task
 from gpusched_dsl.compiling.build import Permissions, check_solvable
 from gpusched_dsl.compiling.selection import SelectedScenario
+from gpusched_dsl.language.blocks.campaigns.methods import START, options_for
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
+from gpusched_dsl.policies.library import is_policy
 from gpusched_dsl.version import __version__
+from gpusched_dsl.workflows.text_start import StartPolicy
 
 PERFORM = "gpusched_dsl.campaigns.execute:perform"  # the function of a worker for tasks
 ENDED_WITH_ERROR = "error"
@@ -131,6 +135,29 @@ def _change_error(what: str) -> Diagnostic:
     return Diagnostic("GSM5310", message, help=help)
 
 
+def _check_options(task: Task) -> None:
+    """Raise DiagnosticError for options of solvers that a text may not set, as the check of its campaign does."""
+    own = options_for(task.verb)
+    found = [refused_option(task.method, name, value) for name, value in task.options.items() if name not in own]
+    refused = [diagnostic for diagnostic in found if diagnostic is not None]
+    if refused:
+        raise DiagnosticError(refused)
+
+
+def _start(task: Task, workspace: Workspace, start: object) -> StartPolicy | Path | None:
+    """Return the warm start of a task; raise DiagnosticError (GSM2002) for a file outside the folders of the texts."""
+    if start is None:
+        return None
+    if is_policy(workspace, str(start)):
+        return StartPolicy(str(start))
+    file = Path(str(start)).resolve()
+    roots = (workspace.base or Path.cwd(), *workspace.roots.values())
+    if not task.source.outside and not any(file.is_relative_to(root) for root in roots if root is not None):
+        message = f"the warm start `{start}` is outside the folder of the text"
+        raise DiagnosticError([Diagnostic("GSM2002", message, help="move the file into the folder of the text")])
+    return file
+
+
 # --- solves and runs -------------------------------------------------------------------------------------------------
 
 
@@ -138,12 +165,13 @@ def _solve(task: Task, workspace: Workspace) -> RunRecord:
     from gpusched_dsl.workflows.method import choose_method
     from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
 
+    _check_options(task)
     options = dict(task.options)
     permissions = Permissions(task.source.memory, task.source.outside)
     scenario, warnings = check_solvable(workspace, task.scenario, task.settings)
     judge, relax = str(options.pop("judge", "highs")), bool(options.pop("relax", False))
     method = choose_method(workspace, task.method, scenario.model, judge=judge, relax=relax)
-    start, bound = options.pop("warm_start", None), bool(options.pop("bound", False))
+    start, bound = _start(task, workspace, options.pop(START, None)), bool(options.pop("bound", False))
     config = SolveConfig(
         scenario=SelectedScenario(
             workspace=workspace, scenario=scenario, settings=task.settings, warnings=warnings, permissions=permissions
@@ -198,6 +226,7 @@ def _run(task: Task, workspace: Workspace) -> RunRecord:
     from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.workflows.run import run_method, with_read_options
 
+    _check_options(task)
     options = dict(task.options)
     usual = RunConfig()
     time_limit, fallback = options.pop("time_limit", None), options.pop("fallback", None)

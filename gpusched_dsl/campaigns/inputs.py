@@ -16,6 +16,7 @@ from gpusched_dsl.data.sources.files import DataFile, FileLimits
 from gpusched_dsl.data.sources.reader import FileReader
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
+from gpusched_dsl.language.blocks.campaigns.methods import START
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.parsing.lexing import lex
 from gpusched_dsl.language.scenarios.assignments import FileAssignment
@@ -23,13 +24,13 @@ from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scen
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.generic.catalogue import GENERIC
-from gpusched_dsl.policies.library import find_policy, is_policy
+from gpusched_dsl.policies.library import find_policy
 from gpusched_dsl.version import __version__
+from gpusched_dsl.workflows.text_start import start_of_text
 
 CHUNK = 1 << 20
 SQLITE = b"SQLite format 3"  # the first bytes of a database
 MISSING = "missing"
-START = "warm_start"
 POLICY_OPTIONS = ("fallback", START)  # options of a method that may name a policy
 
 
@@ -78,12 +79,12 @@ class InputHashes:
         return own | self._scenario(run)[1]
 
     def start(self, run: GridRun) -> Path | None:
-        """Return the file of results that a run starts from, relative to its text; None for a policy or no start."""
+        """Return the file of results that a run starts from; None for a policy or no start.
+
+        Raises DiagnosticError for a file that the text may not read.
+        """
         name = run.options.get(START)
-        if not isinstance(name, str) or is_policy(self.workspace, name):
-            return None
-        source = run.span.source.path
-        return (self.workspace.base or Path.cwd() if source is None else source.parent) / name
+        return start_of_text(self.workspace, name, run.span) if isinstance(name, str) else None
 
     def versions(self, run: GridRun) -> dict[str, str]:
         """Return the versions of gsdsl, of the solvers that a run uses, and of the packages that extend it."""

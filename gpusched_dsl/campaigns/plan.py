@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gpusched_dsl.campaigns.code_fingerprint import PIN, code_fingerprint
-from gpusched_dsl.campaigns.inputs import START, InputHashes
+from gpusched_dsl.campaigns.inputs import InputHashes
 from gpusched_dsl.campaigns.selection import is_value
 from gpusched_dsl.campaigns.tasks import FORMAT, OptionValue, Task, TextSource
 from gpusched_dsl.compiling.build import Permissions
@@ -18,6 +18,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, check_campaign
 from gpusched_dsl.language.blocks.campaigns.constants import Value, value_text
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
+from gpusched_dsl.language.blocks.campaigns.methods import START
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace

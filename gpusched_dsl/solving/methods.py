@@ -71,6 +71,7 @@ def obstacle_of(workspace: Workspace) -> Callable[[str, CheckedModel], Diagnosti
 def known_methods(workspace: Workspace) -> KnownMethods:
     """Return the names of all methods, with those that fit the models of a text."""
     from gpusched_dsl.backends.registry import solver_names
+    from gpusched_dsl.backends.text_options import refused_option
 
     solvers = solver_names()
 
@@ -78,7 +79,7 @@ def known_methods(workspace: Workspace) -> KnownMethods:
         checked = (check_model(workspace, name, {}, Diagnostics()) for name in workspace.models)
         return {*solvers}.union(*(fitting_policies(workspace, model) for model in checked if model is not None))
 
-    return KnownMethods(policy_names(workspace).union(solvers), fitting)
+    return KnownMethods(policy_names(workspace).union(solvers), fitting, refused_option)
 
 
 def means_policy(workspace: Workspace, start: str) -> bool:

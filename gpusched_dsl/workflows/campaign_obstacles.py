@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from gpusched_dsl.language.blocks.campaigns.campaign import RunObstacles
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
-from gpusched_dsl.language.blocks.campaigns.methods import RUN_OPTIONS
+from gpusched_dsl.language.blocks.campaigns.methods import NAMES_METHOD, RUN_OPTIONS, START
 from gpusched_dsl.language.blocks.online.online_block import check_online
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_you_mean
-from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.solver_options import uses_solver
 from gpusched_dsl.solving.methods import obstacle_of
+from gpusched_dsl.workflows.text_start import start_of_text
 
 
 def run_obstacles(workspace: Workspace) -> RunObstacles:
     """Return the function of a run and its model that returns why the run cannot be executed.
 
-    A diagnostic without a place is about the method (GSM4001, GSM4016), others about an option of it (GSM4004).
+    A diagnostic without a place is about the method, a method that an option names (GSM4001, GSM4016), or the file of
+    a warm start (GSM2002, GSM2003); others are about an option that nothing reads (GSM4004).
     """
     obstacle = obstacle_of(workspace)
 
     def obstacles(run: GridRun, model: CheckedModel) -> list[Diagnostic]:
-        found = obstacle(run.method, model)
+        named = [run.method, *(str(run.options[name]) for name in NAMES_METHOD if name in run.options)]
+        found = next((why for name in named if (why := obstacle(name, model)) is not None), None)
+        found = found or _start_obstacle(workspace, run)
         return _unread_options(workspace, run, model) if found is None else [found]
 
     return obstacles
+
+
+def _start_obstacle(workspace: Workspace, run: GridRun) -> Diagnostic | None:
+    """Return why the file of a warm start may not be read."""
+    if START not in run.options:
+        return None
+    try:
+        start_of_text(workspace, str(run.options[START]), run.span)
+    except DiagnosticError as error:
+        return structs.replace(error.diagnostics[0], primary=None)
+    return None
 
 
 def _unread_options(workspace: Workspace, run: GridRun, model: CheckedModel) -> list[Diagnostic]:

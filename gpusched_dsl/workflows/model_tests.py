@@ -24,8 +24,8 @@ from gpusched_dsl.language.blocks.tests.test_block import (
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.policies.library import policy_names
 from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.solving.methods import known_methods
 from gpusched_dsl.workflows.assertions import failed_assertions
 from gpusched_dsl.workflows.method import choose_method
 from gpusched_dsl.workflows.solve_by_policy import with_own_columns
@@ -85,7 +85,7 @@ def _run_test(
     workspace: Workspace, block: tree.Test, permissions: Permissions, backend: str | None, every: bool
 ) -> Iterator[Run]:
     found = Diagnostics()
-    test = check_test(workspace, block, found, {*solver_names(), *policy_names(workspace)})
+    test = check_test(workspace, block, found, known_methods(workspace))
     if test is None:
         yield Run(block.name.text, "", "", Verdict.BROKEN, diagnostics=tuple(found))
         return

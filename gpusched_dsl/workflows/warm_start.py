@@ -18,6 +18,7 @@ from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.methods import means_policy
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.starts import Entries, entries_of_file, entries_of_mapping, entries_of_point
+from gpusched_dsl.workflows.text_start import StartPolicy
 
 # A `Result`, the path of a JSON result, the name of a policy, values by variable, or None.
 WarmStart: TypeAlias = Any
@@ -44,11 +45,15 @@ def start_from(
     Raises DiagnosticError for files and values that cannot be read, and what `start_by_policy` raises.
     """
     assert built.workspace is not None
-    if not isinstance(warm_start, str) or not means_policy(built.workspace, warm_start):
+    if isinstance(warm_start, StartPolicy):
+        name = warm_start.name
+    elif isinstance(warm_start, str) and means_policy(built.workspace, warm_start):
+        name = warm_start
+    else:
         return Start(read_entries(warm_start))
     from gpusched_dsl.workflows.solve_by_policy import start_by_policy  # loads the compiler of policies
 
-    policy = policy_named(built.workspace, warm_start, built.scenario.model)
+    policy = policy_named(built.workspace, name, built.scenario.model)
     begin(f"{policy.name} for a start")
     start = Start(*start_by_policy(built, policy, judge(), structs.replace(options, extra={}), monitor))
     begin("")

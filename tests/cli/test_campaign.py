@@ -17,7 +17,7 @@ TEXT = """
 campaign Rooms "how much fits" {
   vary space in { 3[GB], 7[GB] };
   room = space;
-  solve Small with highs, highs (no_option = 1) as Wrong;
+  solve Small with highs, highs (mip_heuristic_effort = 2) as Wrong;
   measure gain;
 }
 """
@@ -44,7 +44,7 @@ def test_a_campaign_from_beginning_to_end(gsdsl: Run, file: Path) -> None:
     done = gsdsl("campaign", "run", file, "--engine", "inline")
     assert done.code == 1
     assert done.out.startswith("Rooms: 2 done, 2 failed of 4 runs; 2 runs executed in ")
-    assert "  2 runs failed: GSM4004 " in done.out
+    assert "  2 runs failed: GSM4005 " in done.out
     assert gsdsl("campaign", "status", file).out.startswith("Rooms: 4 runs, 2 done, 2 failed; ")
     shown = gsdsl("campaign", "show", file).out.splitlines()
     assert shown[0] == "Rooms: how much fits"
@@ -107,7 +107,7 @@ def test_an_export_of_another_format(gsdsl: Run, file: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done(file: Path) -> None:
     many = TEXT.replace("{ 3[GB], 7[GB] }", "1..400").replace("room = space", "room = space * 1[GB]")
-    file.write_text(file.read_text().replace(TEXT, many.replace(", highs (no_option = 1) as Wrong", "")))
+    file.write_text(file.read_text().replace(TEXT, many.replace(", highs (mip_heuristic_effort = 2) as Wrong", "")))
     command = [sys.executable, "-m", "gpusched_dsl.cli", "campaign", "run", str(file), "--workers", "1"]
     started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     runs = Path("Rooms.results", "runs")

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
-from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 
 
 @dataclass(frozen=True)
 class KnownMethods(Collection[str]):
-    """The names of all solvers and policies; `fitting` returns those that can be used with the models of a text."""
+    """The names of all solvers and policies; `fitting` returns those that can be used with the models of a text.
+
+    `refused_option` returns why a text may not set an option of a solver: of a method, a name and a value.
+    """
 
     names: frozenset[str]
     fitting: Callable[[], Collection[str]]
+    refused_option: Callable[[str, str, bool | float | str], Diagnostic | None]
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
@@ -30,6 +34,13 @@ def with_names(known: Collection[str], added: Collection[str]) -> Collection[str
     if isinstance(known, KnownMethods):
         return replace(known, names=known.names.union(added))
     return {*known, *added}
+
+
+def refused_option(
+    known: Collection[str] | None, method: str, option: str, value: bool | float | str
+) -> Diagnostic | None:
+    """Return why a text may not set an option of a method; None if it may, or if the methods are not known."""
+    return known.refused_option(method, option, value) if isinstance(known, KnownMethods) else None
 
 
 def help_for_unknown(name: str, known: Collection[str]) -> str:

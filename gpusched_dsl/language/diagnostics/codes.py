@@ -118,6 +118,7 @@ CODES: dict[str, str] = {
     "GSM1603": "setting of a method has a wrong value",
     "GSM1604": "unknown status",
     "GSM1605": "tolerance without a comparison of numbers",
+    "GSM1609": "option that a text may not set",
     "GSM1610": "unknown policy",
     "GSM1611": "cyclic inheritance of policies",
     "GSM1612": "policy without a model",

@@ -15,6 +15,7 @@ from msgspec import structs
 from gpusched_dsl.backends.isolation.backend import guard
 from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
 from gpusched_dsl.backends.registry import backend
+from gpusched_dsl.backends.text_options import SEPARATOR
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -23,7 +24,6 @@ from gpusched_dsl.solving.concurrent.session import ConcurrentSession, Member
 # The package of each solver. CVXPY solves linear problems by HiGHS, and nothing nonlinear with integers.
 DEFAULT: Mapping[str, str] = {"highs": "highspy", "scip": "pyscipopt", "cpsat": "ortools", "cvxpy": "cvxpy"}
 Load = Callable[[str], Backend]
-SEPARATOR = ":"  # between a solver and its option
 
 
 class ConcurrentBackend:

@@ -22,8 +22,15 @@ from gpusched_dsl.language.blocks.campaigns.factors import (
 )
 from gpusched_dsl.language.blocks.campaigns.grid import METHOD, GridRun, duplicate_runs, runs_at
 from gpusched_dsl.language.blocks.campaigns.measures import check_measures, measures_of
-from gpusched_dsl.language.blocks.campaigns.methods import WrongOption, check_method
+from gpusched_dsl.language.blocks.campaigns.methods import (
+    NAMES_METHOD,
+    START,
+    WrongOption,
+    check_method,
+    options_for,
+)
 from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, settings_of, used_names
+from gpusched_dsl.language.blocks.known_methods import refused_option
 from gpusched_dsl.language.blocks.online.online_block import HasOnlines, check_online
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -118,6 +125,7 @@ def _check(
         runs = _check_runs(campaign, checked, found)
         if obstacles is not None:
             _check_methods_of_models(runs, models, obstacles, found)
+        _check_options(runs, methods, found)
     return checked
 
 
@@ -336,6 +344,22 @@ def _check_runs(campaign: tree.Campaign, checked: CheckedCampaign, found: Diagno
     return runs
 
 
+def _check_options(runs: Sequence[GridRun], methods: Collection[str] | None, found: Diagnostics) -> None:
+    """Report options of solvers that a text may not set (GSM1609), with the values that factors give to them."""
+    reported = {diagnostic.primary for diagnostic in found}
+    seen: set[tuple[object, ...]] = set()
+    for run in runs:
+        own = options_for(run.verb)
+        for option, value in run.options.items():
+            key = (run.method, option, type(value), value)
+            if option in own or key in seen or run.option_spans[option] in reported:
+                continue
+            seen.add(key)
+            refused = refused_option(methods, run.method, option, value)
+            if refused is not None:
+                found.add(structs.replace(refused, primary=run.option_spans[option]))
+
+
 def _check_methods_of_models(
     runs: Sequence[GridRun],
     models: Mapping[tuple[str, str], CheckedModel],
@@ -346,13 +370,15 @@ def _check_methods_of_models(
 
     A method may be a factor: then an option counts as read if one of its values reads it.
     """
-    seen: set[tuple[str, str, Span]] = set()
+    seen: set[tuple[object, ...]] = set()
     unread: dict[Span, list[dict[Span | Cell | None, Diagnostic]]] = {}  # by method as written, then by option
     for run in runs:
         model = models.get((run.verb, run.scenario))
-        if model is None or (run.method, model.name, run.span) in seen:
+        named = tuple(run.options.get(name) for name in NAMES_METHOD)
+        key = (run.method, *named, run.options.get(START), model and model.name, run.span)
+        if model is None or key in seen:
             continue
-        seen.add((run.method, model.name, run.span))
+        seen.add(key)
         diagnostics = obstacles(run, model)
         unread.setdefault(run.span, []).append({d.primary: d for d in diagnostics if d.primary is not None})
         for diagnostic in diagnostics:

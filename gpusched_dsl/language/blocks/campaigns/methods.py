@@ -64,6 +64,7 @@ RUN_OPTIONS: Mapping[str, MethodOption] = {
     "verify": _VERIFY, "most_events": _POSITIVE, "controllers": _POSITIVE,
 }  # fmt: skip
 NAMES_METHOD = ("judge", "fallback")  # options whose value is the name of a method
+START = "warm_start"  # the option whose value is a policy, or the file of a result
 
 
 def options_for(verb: str) -> Mapping[str, MethodOption]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from msgspec import Struct, structs
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.known_methods import help_for_unknown
+from gpusched_dsl.language.blocks.known_methods import help_for_unknown, refused_option
 from gpusched_dsl.language.checked import CheckedModel, Numeric, TextType, TypedExpr
 from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols
 from gpusched_dsl.language.checking.conversion import unit_in
@@ -19,6 +19,7 @@ from gpusched_dsl.language.scenarios.scenario import CheckedScenario, HasScenari
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, factor, unit_of
 
+OWN_SETTINGS = ("gap", "time_limit", "threads", "seed", "judge")  # all others are options of a solver
 STATUSES = ("optimal", "feasible", "broken", "infeasible", "unbounded", "infeasible_or_unbounded", "limit")
 
 
@@ -97,7 +98,7 @@ def _solves(
                 help="write `solve Scenario;` before it",
             )
     for solve, expects in groups:
-        methods = [check_method_call(m, diagnostics, known_methods) for m in solve.methods]
+        methods = [_check_method(call, diagnostics, known_methods) for call in solve.methods]
         scenario = check_scenario(
             workspace,
             solve.scenario.text,
@@ -114,12 +115,24 @@ def _solves(
             solve.span,
             scenario,
             solve.settings,
-            tuple(m for m in methods if m is not None),
+            tuple(methods),
             tuple(e for e in checked if e is not None),
         )
 
 
 # --- methods ---------------------------------------------------------------------------------------------------------
+
+
+def _check_method(call: tree.MethodCall, diagnostics: Diagnostics, known: Collection[str] | None) -> CheckedMethod:
+    """Return a method with its settings; report also options of solvers that a text may not set (GSM1609)."""
+    method = check_method_call(call, diagnostics, known)
+    for setting in call.settings:
+        option = setting.name.text
+        if option in method.settings and option not in OWN_SETTINGS:
+            refused = refused_option(known, method.name, option, method.settings[option])
+            if refused is not None:
+                diagnostics.add(structs.replace(refused, primary=setting.span))
+    return method
 
 
 def check_method_call(
