@@ -99,7 +99,7 @@ def test_settings_and_solver_options(gsdsl: Run, variant: Callable[..., Path]) -
 @pytest.mark.parametrize(
     ("method", "code"),
     [("hihgs", "GSM1602"), ("highs (gap = tight)", "GSM6003"), ("highs (seed = 0.5)", "GSM6003"),
-     ("highs (no_option = 1)", "GSM4004"), ("highs (gap = -1)", "GSM4011")],
+     ("highs (no_option = 1)", "GSM1609"), ("highs (gap = -1)", "GSM4011")],
 )  # fmt: skip
 def test_wrong_methods(gsdsl: Run, variant: Callable[..., Path], method: str, code: str) -> None:
     done = gsdsl("test", variant("highs, scip (gap = 0)", method))
