@@ -54,7 +54,8 @@ class Track:
         return _workspace(self, seed, more)
 
     def config(self, seed: int, method: str, **more: Any) -> RunConfig:
-        return RunConfig(online=self.online, scenario=SCENARIO, method=method, seed=seed, **more)
+        config = RunConfig(online=self.online, scenario=SCENARIO, method=method, seed=seed, **more)
+        return config.allowing(method)  # an entry is a program of this repository
 
     def content_hash(self) -> str:
         """Return the SHA-256 of the scenario, its data files, and the tables that its generators draw for one seed."""

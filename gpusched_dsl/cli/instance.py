@@ -39,7 +39,8 @@ def run_config(options: argparse.Namespace) -> RunConfig:
     from gpusched_dsl.online.run_config import RunConfig
 
     journal = getattr(options, "journal", None)
-    return RunConfig(
+    methods = getattr(options, "methods", None) or ()
+    config = RunConfig(
         online=options.online,
         scenario=options.scenario,
         method=options.method,
@@ -55,6 +56,7 @@ def run_config(options: argparse.Namespace) -> RunConfig:
         journal=None if journal is None else Path(journal),
         permissions=permissions(options),
     )
+    return config.allowing(config.method, config.fallback, *methods)
 
 
 class LoadedProblem(Struct, frozen=True, eq=False):

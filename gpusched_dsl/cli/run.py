@@ -137,7 +137,7 @@ def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...],
     """Announce the compilation of kernels if a method is a policy; unknown names end the command."""
     from gpusched_dsl.compiling.build import check_solvable
     from gpusched_dsl.online.open import run_scenario
-    from gpusched_dsl.online.planners.program import is_program
+    from gpusched_dsl.online.run_config import is_program
     from gpusched_dsl.workflows.method import choose_method
 
     name = run_scenario(workspace, config.scenario, config.online)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib.util import find_spec
-from ipaddress import ip_address
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
@@ -29,6 +28,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.service.access import Tokens, read_tokens
     from gpusched_dsl.service.application import RequestLimits, Service
     from gpusched_dsl.service.metrics import Metrics
+    from gpusched_dsl.service.same_site import OwnHosts
     from gpusched_dsl.service.server import Address, serve
     from gpusched_dsl.service.sessions import Sessions
 
@@ -54,7 +54,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         options.port,
         *(None if name is None else Path(name) for name in (options.tls_cert, options.tls_key)),
     )
-    service = Service(sessions, tokens, limits, metrics, defect)
+    hosts = OwnHosts(options.host, tuple(options.allow_host))
+    service = Service(sessions, tokens, limits, metrics, defect, hosts=hosts)
     serve(service, address, lambda url: output.note(f"serving {options.file} at {url}; Ctrl-C stops"))
     if running := sessions.stop(5.0):
         output.note(f"still planning when the service ended: {', '.join(running)}")
@@ -66,15 +67,10 @@ def _check(options: argparse.Namespace) -> None:
     if options.no_token is bool(options.token_file):
         help = "write a line `NAME TOKEN` for each client into a file, for its owner only"
         raise UsageError("GSM6002", "a service needs either `--token-file` or `--no-token`", help)
-    if options.no_token and not _is_loopback(options.host):
+    from gpusched_dsl.service.same_site import is_loopback
+
+    if options.no_token and not is_loopback(options.host):
         message = f"`--no-token` is only for addresses of this machine, not for `{options.host}`"
         raise UsageError("GSM6002", message, "use `--token-file`")
     if options.tls_key is not None and options.tls_cert is None:
         raise UsageError("GSM6002", "`--tls-key` needs `--tls-cert`", "add it")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -31,10 +31,15 @@ DEFAULT_MEMORY = default_memory()
 
 
 class Permissions(Struct, frozen=True):
-    """The permissions and limits: `memory` in bytes for one grounding, data from `outside` the folder of the text."""
+    """The permissions and limits: `memory` in bytes for one grounding, data from `outside` the folder of the text.
+
+    `programs` are the methods `program:COMMAND` that may start: those that the user wrote on the command line, in a
+    cluster file or in Python. No other input can add one.
+    """
 
     memory: int = DEFAULT_MEMORY
     outside: bool = False
+    programs: frozenset[str] = frozenset()
 
     def limits(self) -> MemoryLimits:
         return MemoryLimits(self.memory)

@@ -78,12 +78,13 @@ class DriveSummary:
 
 
 def config_of(settings: DriveSettings, method: str | None = None) -> RunConfig:
-    """The configuration of the runs of a cluster file."""
-    return RunConfig(
+    """The configuration of the runs of a cluster file, whose author may name programs."""
+    config = RunConfig(
         online=settings.online, scenario=settings.scenario, method=method or settings.method,
         fallback=settings.fallback, time_limit=settings.time_limit, seed=settings.seed,
         journal=settings.folder / JOURNAL,
     )  # fmt: skip
+    return config.allowing(config.method, config.fallback)
 
 
 def drive(

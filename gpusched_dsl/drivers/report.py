@@ -17,4 +17,4 @@ def shadow_comparison(workspace: Workspace, settings: DriveSettings, methods: Se
     """Compare everything that was recorded so far, also while a run continues. Raises DiagnosticError."""
     history = read_history(read_records(settings.folder / HISTORY))
     start = start_of_run(settings, time.time, create=False)
-    return compare_with_cluster(workspace, config_of(settings), history, start.timestamp(), methods)
+    return compare_with_cluster(workspace, config_of(settings).allowing(*methods), history, start.timestamp(), methods)

@@ -133,6 +133,7 @@ class ModelRuns(ModelScenarios):
             without=without,
         )  # fmt: skip
         methods = [method] if isinstance(method, str) else list(dict.fromkeys(method))
+        config = config.allowing(*methods)
         if seeds is not None:
             from gpusched_dsl.workflows.run_seeds import run_seeds
 
@@ -253,7 +254,8 @@ class ModelRuns(ModelScenarios):
             options[name] = plain_number(options[name])
         name = run_scenario(self._workspace, scenario, options.get("online"), data_later=True)
         selected = self._select(self._scenario(name, settings))
-        return RunConfig(
+        config = RunConfig(
             scenario=selected.scenario.name, settings=selected.settings, replaced=selected.replaced,
             journal=None if journal is None else Path(journal), permissions=self._permissions, **options,
         )  # fmt: skip
+        return config.allowing(config.method, config.fallback)

@@ -26,13 +26,13 @@ from gpusched_dsl.online.offered_load import warn_of_load
 from gpusched_dsl.online.planners.controllers import controllers_of, with_controllers
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
-from gpusched_dsl.online.planners.program import ProgramPlanner, is_program
+from gpusched_dsl.online.planners.program import ProgramPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.online.rollouts.generated import seeds_of
 from gpusched_dsl.online.rollouts.outlook import Outlooks, check_arrivals
-from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.online.run_config import RunConfig, is_program
 from gpusched_dsl.online.run_record import (
     BY_CONTROLLERS,
     BY_PROGRAM,
@@ -44,6 +44,8 @@ from gpusched_dsl.online.run_record import (
 )
 from gpusched_dsl.online.solver_options import check_solver_options
 from gpusched_dsl.solving.methods import method_named
+
+SHOWN = 80  # characters of a refused method
 
 
 def online_named(workspace: Workspace, name: str | None, scenario: CheckedScenario) -> CheckedOnline:
@@ -204,11 +206,14 @@ def _with_data(planner: Planner, base: Base) -> Planner:
 
 
 def planner_named(workspace: Workspace, method: str, online: CheckedOnline, config: RunConfig) -> Planner:
-    """A policy, a solver or a program as a planner; raises DiagnosticError for unknown names.
+    """A policy, a solver or a program as a planner.
 
-    A solver works in a process of its own, which begins to start: no crash of it ends the run.
+    Raises DiagnosticError for unknown names, and GSM7021 for a program that the user has not named. A solver works in
+    a process of its own, which begins to start: no crash of it ends the run.
     """
     if is_program(method):
+        if method not in config.permissions.programs:
+            raise DiagnosticError([refused_program(method)])
         return ProgramPlanner(method, online)
     found = method_named(workspace, method, online.base)
     if isinstance(found, CheckedPolicy):
@@ -220,6 +225,12 @@ def planner_named(workspace: Workspace, method: str, online: CheckedOnline, conf
 
     guard(found, everything=True)
     return SolverPlanner(found, config.permissions, config.for_solver)
+
+
+def refused_program(method: str) -> Diagnostic:
+    """Return GSM7021: a program is named where only policies and solvers are allowed."""
+    message = f"`{method[:SHOWN]}` is not started: only the command line and Python code may name programs"
+    return Diagnostic("GSM7021", message, help="name a policy or a solver")
 
 
 def _portfolio_planner(

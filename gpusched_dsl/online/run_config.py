@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import structs
 
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.data.chunks import DataChunk
 
 MOST_EVENTS: Final = 10_000_000
+PROGRAM: Final = "program:"
+
+
+def is_program(method: str) -> bool:
+    """Whether a method is the command of a program."""
+    return method.startswith(PROGRAM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +57,14 @@ class RunConfig:
     verify: str = "sample"
     replaced: Mapping[str, Sequence[DataChunk]] | None = None
     permissions: Permissions = field(default_factory=Permissions)
+
+    def allowing(self, *methods: str | None) -> RunConfig:
+        """Return the configuration in which those of these methods that are programs may start.
+
+        Only for methods that the user of this process wrote, never for one from a text, a file or a request.
+        """
+        programs = self.permissions.programs.union(m for m in methods if m is not None and is_program(m))
+        return replace(self, permissions=structs.replace(self.permissions, programs=programs))
 
     @property
     def for_solver(self) -> SolveOptions:

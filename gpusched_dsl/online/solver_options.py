@@ -12,8 +12,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mea
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.loops.setup import kept_variables
-from gpusched_dsl.online.planners.program import is_program
-from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.online.run_config import RunConfig, is_program
 from gpusched_dsl.solving.methods import method_named
 
 

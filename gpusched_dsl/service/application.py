@@ -27,15 +27,16 @@ from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.service.access import RateLimit, Tokens
 from gpusched_dsl.service.metrics import CONTENT_TYPE, Metrics
+from gpusched_dsl.service.parameters import JSON, LINES, SHOWN, UNFIT, integer, media_type, unfit
+from gpusched_dsl.service.same_site import FOREIGN, OwnHosts
 from gpusched_dsl.service.session import SessionClosed
-from gpusched_dsl.service.sessions import CLOSED, LIMIT, UNFIT, UNKNOWN, NewSession, Sessions, state_of
+from gpusched_dsl.service.sessions import CLOSED, LIMIT, UNKNOWN, NewSession, Sessions, state_of
 from gpusched_dsl.workflows.estimate import SAMPLES, estimate_live
 from gpusched_dsl.workflows.why import explain_live
 
 UNAUTHORISED, DEFECT = "GSM5502", "GSM9999"
-JSON, LINES = "application/json", "application/x-ndjson"
-STATUS = {UNAUTHORISED: 401, UNKNOWN: 404, LIMIT: 429, UNFIT: 400, CLOSED: 409, DEFECT: 500, "GSM6021": 404,
-          "GSM6022": 409}  # fmt: skip
+STATUS = {UNAUTHORISED: 401, FOREIGN: 403, UNKNOWN: 404, LIMIT: 429, UNFIT: 400, CLOSED: 409, DEFECT: 500,
+          "GSM6021": 404, "GSM6022": 409, "GSM7021": 403}  # fmt: skip
 MOST_SAMPLES = 1000
 SLOWEST_BODY = 30.0  # seconds
 Handler = Callable[[Request], Awaitable[Response]]
@@ -66,9 +67,17 @@ class Service:
     """The application over sessions. `stopping` refuses new work while the requests that run are finished."""
 
     def __init__(
-        self, sessions: Sessions, tokens: Tokens, limits: RequestLimits, metrics: Metrics, defect: Defect = plain_defect
+        self,
+        sessions: Sessions,
+        tokens: Tokens,
+        limits: RequestLimits,
+        metrics: Metrics,
+        defect: Defect = plain_defect,
+        *,
+        hosts: OwnHosts = OwnHosts(),  # noqa: B008 (frozen)
     ) -> None:
         self.sessions, self.tokens, self.limits, self.metrics = sessions, tokens, limits, metrics
+        self.hosts = hosts
         self.stopping = False
         self.stop_server: Callable[[], None] = lambda: None  # set by the server
         self._defect = defect
@@ -93,7 +102,7 @@ class Service:
             self._route(f"{one}/events", self._events, "POST"),
             self._route(f"{one}/decision", self._decision, "GET"),
             self._route(f"{job}/why", self._why, "GET"),
-            self._route(f"{job}/estimate", self._estimate, "GET"),
+            self._route(f"{job}/estimate", self._estimate, "GET", query=("samples",)),
         ]
         handlers: Any = {HTTPException: self._http_error}
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan)
@@ -106,12 +115,16 @@ class Service:
 
     # --- every request -----------------------------------------------------------------------------------------------
 
-    def _route(self, path: str, handler: Handler, method: str, *, open: bool = False) -> Route:
+    def _route(
+        self, path: str, handler: Handler, method: str, *, open: bool = False, query: Sequence[str] = ()
+    ) -> Route:
         async def endpoint(request: Request) -> Response:
             began = time.perf_counter()
             try:
+                self._check_site(request)
                 if not open:
                     self._admit(request)
+                _check_query(request, query)
                 answer = await handler(request)
             except Exception as failure:
                 answer = self._failure_response(failure)
@@ -120,6 +133,14 @@ class Service:
             return answer
 
         return Route(path, endpoint, methods=[method])
+
+    def _check_site(self, request: Request) -> None:
+        """Refuse requests to other hosts and from pages of other sites, with a token or without."""
+        headers: dict[str, list[str]] = {}
+        for name, value in request.headers.items():
+            headers.setdefault(name.lower(), []).append(value)
+        if (refusal := self.hosts.refusal(headers)) is not None:
+            raise RefusedRequest(refusal)
 
     def _admit(self, request: Request) -> None:
         """Check the token, then the rate of its client."""
@@ -153,18 +174,22 @@ class Service:
     async def _http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         known = error.status_code == 404
-        message = f"there is nothing at {request.url.path}" if known else f"{request.method} is not allowed here"
+        message = f"there is nothing at {request.url.path[:200]}" if known else f"{request.method} is not allowed here"
         return _error(Diagnostic(UNKNOWN, message, help="docs/serve.md lists all paths"), error.status_code)
 
-    async def _body(self, request: Request) -> bytes:
-        """The body, within the limits of size and time."""
+    async def _body(self, request: Request, *kinds: str) -> bytes:
+        """The body, of one of the media types, within the limits of size and time.
+
+        Pages of other sites cannot send these types without asking first, which the service never allows.
+        """
+        if media_type(request.headers.getlist("content-type")) not in kinds:
+            help = f"send the header `Content-Type: {kinds[0]}`"
+            diagnostic = Diagnostic(UNFIT, f"the body of the request is not stated to be {kinds[0]}", help=help)
+            raise RefusedRequest(diagnostic, 415)
         most = self.limits.body
         too_large = RefusedRequest(
             Diagnostic(LIMIT, f"the request has more than {most} bytes", help="send fewer events"), 413
         )
-        length = request.headers.get("content-length", "")
-        if length.isdigit() and int(length) > most:
-            raise too_large
         found = bytearray()
         try:
             async with asyncio.timeout(SLOWEST_BODY):
@@ -212,7 +237,7 @@ class Service:
         if self.stopping:
             raise RefusedRequest(Diagnostic(CLOSED, "the service is stopping", help="try again later"), 503)
         try:
-            wanted = msgspec.json.decode(await self._body(request), type=NewSession)
+            wanted = msgspec.json.decode(await self._body(request, JSON), type=NewSession)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
             help = 'send an object such as `{"name": "prod", "method": "Greedy"}`'
             raise RefusedRequest(Diagnostic(UNFIT, f"the session does not fit: {failure}", help=help)) from failure
@@ -229,7 +254,7 @@ class Service:
 
     async def _events(self, request: Request) -> Response:
         session = self.sessions.get(request.path_params["session"])
-        lines = lines_of(await self._body(request))
+        lines = lines_of(await self._body(request, JSON, LINES))
         if not lines:
             raise RefusedRequest(
                 Diagnostic(UNFIT, "the request has no events", help="write one JSON object on each line")
@@ -254,7 +279,7 @@ class Service:
 
     async def _estimate(self, request: Request) -> Response:
         session, job = self.sessions.get(request.path_params["session"]), request.path_params["job"]
-        samples = _number(request, "samples", SAMPLES, MOST_SAMPLES)
+        samples = integer("samples", request.query_params.getlist("samples"), SAMPLES, MOST_SAMPLES)
         found = await asyncio.wrap_future(session.ask(lambda loop: estimate_live(loop, job, samples=samples)))
         return _report(found)
 
@@ -274,11 +299,13 @@ def lines_of(body: bytes) -> list[bytes]:
         return [line for line in text.split(b"\n") if line.strip()]
 
 
-def _number(request: Request, name: str, default: int, most: int) -> int:
-    text = request.query_params.get(name, str(default))
-    if not text.isdigit() or not 1 <= int(text[:9]) <= most:
-        raise RefusedRequest(Diagnostic(UNFIT, f"`{name}` must be an integer from 1 to {most}"))
-    return int(text)
+def _check_query(request: Request, known: Sequence[str]) -> None:
+    """Refuse parameters of a query that the path does not have: they would change nothing."""
+    for name in request.query_params:
+        if name not in known:
+            listed = ", ".join(f"`{each}`" for each in known)
+            help = f"it has {listed}" if known else "it has no parameters"
+            raise unfit(f"this path has no parameter `{name[:SHOWN]}`", help)
 
 
 def _json(content: Any, status: int = 200) -> Response:

@@ -121,7 +121,7 @@ class ServedSession:
     """A live run under a name. `state` is `starting`, `open`, `ended`, `stopped` or `failed`.
 
     `on_record` is called with every record; `most_waiting` limits the requests that wait. A session with a `journal`
-    continues the run in it.
+    continues the run in it; one that is `recorded` fails without it, instead of starting again with nothing.
     """
 
     def __init__(
@@ -134,6 +134,7 @@ class ServedSession:
         on_record: OnRecord = lambda record: None,
         defect: Defect = plain_defect,
         most_waiting: int = 64,
+        recorded: bool = False,
     ) -> None:
         self.name, self.start, self.config = name, start, config
         self.state = "starting"
@@ -143,7 +144,7 @@ class ServedSession:
         self.result: Any = None
         self._workspace, self._on_record, self._defect = workspace, on_record, defect
         self._inbox: queue.SimpleQueue[_Events | _Question | None] = queue.SimpleQueue()
-        self._most_waiting = most_waiting
+        self._most_waiting, self._recorded = most_waiting, recorded
         self._lock = threading.Lock()
         self._opened = threading.Event()
         self._loop: LiveEventLoop | None = None
@@ -220,6 +221,8 @@ class ServedSession:
 
     def _run_live(self) -> None:
         parts = live_parts(self._workspace, self.config, start=self.start)
+        if self._recorded and self.journal is not None:
+            Journal.read(self.journal).close()  # it raises for a file that is missing
         journal = None if self.journal is None else Journal.open(self.journal, parts.header)
         try:
             self._loop = parts.make_loop(None if journal is None else JournalSteps(journal))

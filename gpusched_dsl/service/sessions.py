@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -19,10 +18,10 @@ from gpusched_dsl.online.live.messages import AnyRecord
 from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.service.access import CANNOT_START
+from gpusched_dsl.service.parameters import SHOWN, session_name
 from gpusched_dsl.service.session import ServedSession
 
-UNKNOWN, LIMIT, UNFIT, CLOSED = "GSM5503", "GSM5504", "GSM5505", "GSM5506"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
+UNKNOWN, LIMIT, CLOSED = "GSM5503", "GSM5504", "GSM5506"
 
 
 class NewSession(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -93,7 +92,7 @@ class Sessions:
         """Raises DiagnosticError (GSM5503) for an unknown name."""
         session = self._known.get(name)
         if session is None:
-            raise _error(UNKNOWN, f"there is no session `{name}`", "create it by POST /v1/sessions")
+            raise _error(UNKNOWN, f"there is no session `{name[:SHOWN]}`", "create it by POST /v1/sessions")
         return session
 
     def create(self, wanted: NewSession) -> ServedSession:
@@ -127,7 +126,9 @@ class Sessions:
         for path in sorted(self._folder(self.records).glob("*.json")):
             try:
                 wanted = msgspec.json.decode(path.read_bytes(), type=NewSession)
-                self._reserve(wanted).open()
+                if wanted.name != path.stem:
+                    raise _error(CANNOT_START, f"`{path}` has the settings of another session", "restore the file")
+                self._reserve(wanted, recorded=True).open()
             except DiagnosticError as error:
                 failed.append((path.stem, error))  # it stays, as failed
             except (OSError, msgspec.MsgspecError) as failure:
@@ -143,11 +144,9 @@ class Sessions:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _reserve(self, wanted: NewSession) -> ServedSession:
-        """Make a session and take its name. Raises DiagnosticError."""
-        if not _NAME.match(wanted.name):
-            help = "use at most 63 letters, digits, `_`, `.` and `-`, and begin with a letter or digit"
-            raise _error(UNFIT, f"`{wanted.name[:80]}` cannot be the name of a session", help)
+    def _reserve(self, wanted: NewSession, *, recorded: bool = False) -> ServedSession:
+        """Make a session and take its name; a `recorded` one must have its journal. Raises DiagnosticError."""
+        session_name(wanted.name)
         chosen = {
             name: value
             for name in ("scenario", "online", "method", "fallback", "seed", "time_limit")
@@ -157,7 +156,7 @@ class Sessions:
         config = replace(self.config, journal=journal, **chosen)
         session = ServedSession(
             wanted.name, self.workspace, config, wanted.start, defect=self.defect, most_waiting=self.most_waiting,
-            on_record=lambda record: self.on_record(wanted.name, record),
+            recorded=recorded, on_record=lambda record: self.on_record(wanted.name, record),
         )  # fmt: skip
         with self._lock:
             if wanted.name in self._known:

@@ -25,11 +25,10 @@ from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import loop_of, online_named, run_scenario, setup_of
-from gpusched_dsl.online.planners.program import is_program
 from gpusched_dsl.online.planners.protocol import AS_BEFORE
 from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
 from gpusched_dsl.online.progress import CostSamples
-from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.online.run_config import RunConfig, is_program
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.solver_options import unread_options, uses_solver

@@ -102,6 +102,7 @@ ELSEWHERE = {
     "GSM5504": "service/test_service.py::test_limits",
     "GSM5505": "service/test_service.py::test_requests_that_do_not_fit",
     "GSM5506": "service/test_service.py::test_an_ended_session",
+    "GSM5508": "entry_points/test_requests.py::test_requests_of_other_sites",
     "GSM6001": "cli/test_usage.py::test_wrong_usage",
     "GSM6002": "cli/test_usage.py::test_wrong_usage",
     "GSM6004": "cli/test_check.py::test_an_empty_folder_is_an_error",
@@ -140,6 +141,7 @@ ELSEWHERE = {
     "GSM7011": "policies/gangs/test_gang_runs.py::test_a_part_of_a_gang_ends_the_run",
     "GSM7012": "online/test_programs.py::test_cheats_are_refused",
     "GSM7013": "online/test_programs.py::test_programs_that_fail",
+    "GSM7021": "entry_points/test_requests.py::test_a_program_as_the_fallback",
     "GSM7014": "online/test_foresight.py::test_a_policy_that_reads_the_real_ends_is_found",
 }
 

@@ -117,7 +117,7 @@ def setup(
         online=online, scenario=scenario, method=method, settings=settings or {}, seed=seed, time_limit=time_limit,
         fallback=fallback,
     )  # fmt: skip
-    return setup_of(workspace, config, external=external)
+    return setup_of(workspace, config.allowing(method, fallback), external=external)
 
 
 def machines(nodes: int, jobs: list[tuple[float, float]], more: str = "", *, due: list[float] | None = None) -> str:

@@ -58,7 +58,7 @@ def check(method: str, online: str = "Hidden", scenario: str = "S") -> object:
     diagnostics = Diagnostics()
     workspace = workspace_from_text(TEXT, Path(), diagnostics)
     diagnostics.raise_if_errors()
-    return find_foresight(workspace, RunConfig(method=method, online=online, scenario=scenario))
+    return find_foresight(workspace, RunConfig(method=method, online=online, scenario=scenario).allowing(method))
 
 
 def test_a_policy_that_reads_the_real_ends_is_found() -> None:

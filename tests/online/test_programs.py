@@ -124,6 +124,7 @@ def test_a_run_ends_with_the_failure_of_its_program() -> None:
     """The run closes the program once more, which nothing can be sent to any longer."""
     found = Diagnostics()
     config = RunConfig(method="program:false", online="EveryArrivalAndCompletion", scenario="Three")
+    config = config.allowing(config.method)
     with pytest.raises(DiagnosticError, match="ended with exit code 1 before its decision"):
         run_method(workspace_from_text(TEXT, "three.gsm", found), config)
 

@@ -27,6 +27,10 @@ def add_serve_options(parser: Parser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=port_number, default=8765, help="port to listen on (default: 8765; 0: any)")
     parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME",
+        help="another name of the service in requests, such as that of a proxy (repeatable)",
+    )  # fmt: skip
+    parser.add_argument(
         "--token-file", type=path, metavar="FILE", help="lines `NAME TOKEN`: the clients of the service"
     )
     parser.add_argument("--no-token", action="store_true", help="accept everybody, on addresses of this machine only")

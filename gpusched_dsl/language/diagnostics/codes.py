@@ -339,6 +339,7 @@ CODES: dict[str, str] = {
     "GSM5504": "request exceeds a limit",
     "GSM5505": "request does not fit",
     "GSM5506": "session does not accept requests",
+    "GSM5508": "request from another site",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "invalid command line",
@@ -384,6 +385,7 @@ CODES: dict[str, str] = {
     "GSM7017": "gap without parts",
     "GSM7018": "plan of a run not completed",
     "GSM7019": "solver without a plan",
+    "GSM7021": "program that the user has not named",
     # 90xx defects
     "GSM9002": "value is better than its bound",
     "GSM9003": "fast replay differs from the simulation by events",

@@ -218,6 +218,7 @@ class SimulationLoop:
             known=self.known(part),
             controllers=controllers,
             outlook=None if self.look_ahead is None else self.look_ahead(self, part, instance),
+            base=self.base,
         )
 
     def _nodes(self) -> Codes:

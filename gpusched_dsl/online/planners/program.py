@@ -36,19 +36,14 @@ from gpusched_dsl.online.planners.program_lines import (
 )
 from gpusched_dsl.online.planners.program_process import ProgramProcess, command_of
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.run_config import PROGRAM
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.placement_reader import cluster_of
 
-PREFIX = "program:"
 SECONDS = 10.0  # of a decision, without a time limit of the run
 END_SECONDS = 1.0
 START_SECONDS = 30.0  # more for the first decision: interpreters and libraries start
 SAME = 1e-12
-
-
-def is_program(method: str) -> bool:
-    """Whether a method is the command of a program."""
-    return method.startswith(PREFIX)
 
 
 @dataclass(eq=False)
@@ -98,7 +93,7 @@ class ProgramPlanner:
         self._now = now
         seconds = SECONDS if request.seconds is None else request.seconds
         if self._process is None:
-            command = command_of(self.name, self.name.removeprefix(PREFIX))
+            command = command_of(self.name, self.name.removeprefix(PROGRAM))
             self._process = ProgramProcess(self.name, command)
             seconds += START_SECONDS
             first = [self._cluster(cluster, request)]
@@ -154,15 +149,16 @@ class ProgramPlanner:
                     yield self._event("progress", now, job=label, fraction=fraction)
 
     def _arrivals(self, cluster: Cluster, request: PlanningRequest, jobs: list[Label], now: float) -> Iterator[Line]:
-        assert self.base is not None
+        base = request.base or self.base
+        assert base is not None
         store, time = request.instance.store, _first_times(cluster)
         new = [number for number, label in enumerate(jobs) if label not in self._jobs]
         if not new:
             return
         root = self.online.jobs_root
-        codes = {number: self.base.store.universes[root].code_of[jobs[number]] for number in new}
+        codes = {number: base.store.universes[root].code_of[jobs[number]] for number in new}
         reader = JobValues(self.online.base, root, hidden_parameters(self.online))
-        values = reader.of(self.base.store, np.array(sorted(codes.values()), dtype=np.int64))
+        values = reader.of(base.store, np.array(sorted(codes.values()), dtype=np.int64))
         for number in new:
             self._jobs[jobs[number]] = float(time[number])
             yield self._event("arrival", now, job=jobs[number], values=values[codes[number]])

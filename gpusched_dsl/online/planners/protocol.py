@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.planners.variations import Variation
 
 AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
@@ -128,6 +129,7 @@ class PlanningRequest:
     known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, in the units of policies (`job_facts.py`)
     controllers: ControllerState | None = None  # of a run with several
     outlook: Outlook | None = None  # of a run whose planner looks ahead
+    base: Base | None = None  # the data of the run, with all jobs that have arrived by events
 
 
 class Planner(Protocol):
