@@ -176,9 +176,32 @@ def test_three_generations() -> None:
     assert constraints(model) == {"first": "x[j] <= 3", "second": "z >= 1", "relaxed": "z >= 4"}
 
 
+def test_declarations_are_replaced_in_their_place() -> None:
+    """`override` replaces a set, parameter, `let` or variable of an extended model, also by another kind, once a layer."""
+    model = right(
+        "model M extends Base { override var x[Jobs] binary; override let due[j in Jobs] in h = 3[h]; var y; }"
+        "model N extends M { override var y >= 1; override set Jobs ordered; }",
+        "N",
+    )
+    declared = {s.name.text: s for s in model.statements if isinstance(s, tree.SetDecl | tree.LetDecl | tree.VarDecl)}
+    assert [name for name in declared if name != "z"] == ["Jobs", "due", "x", "y"]
+    assert isinstance(declared["due"], tree.LetDecl)
+    jobs, x, y = declared["Jobs"], declared["x"], declared["y"]
+    assert isinstance(jobs, tree.SetDecl) and jobs.ordered
+    assert isinstance(x, tree.VarDecl) and x.kind == "binary"
+    assert isinstance(y, tree.VarDecl) and len(y.bounds) == 1
+    assert model.names["y"].text == "y"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("model M extends Base { override var y; }", ("GSM1402", "y")),
+        ("model M extends Base { override var second; }", ("GSM1402", "second")),
+        ("model M extends Base { override constraint due: z >= 1; }", ("GSM1402", "due")),
+        ("model M { var y; override var y >= 1; }", ("GSM1402", "y")),
+        ("model M extends Base { override var x[Jobs]; override var x[Jobs] >= 1; }", ("GSM1103", "x")),
+        ("model M extends Base { var x[Jobs]; }", ("GSM1103", "x")),
         ("model M extends Bas { }", ("GSM1107", "Bas")),
         ("model M extends N { } model N extends M { }", ("GSM1401", "N")),
         ("model M extends M { }", ("GSM1401", "M")),

@@ -266,7 +266,7 @@ def _param_value(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueT
     elif decl.kind == "binary":
         value = checker.condition(decl.value, scope)
     else:
-        value = checker.value(decl.value, type_, scope, because=because)
+        value = checker.value(decl.value, type_, scope, because=because, bare=decl.unit is not None)
     if value is None or not checker.data_only(value, f"the value of the parameter `{name.text}`"):
         return None
     return value

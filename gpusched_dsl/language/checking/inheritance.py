@@ -12,6 +12,9 @@ from gpusched_dsl.language.units import unit_of
 
 DECOMPOSE = "decompose"  # the name of an inherited decomposition in `drop`, unless something else has this name
 MOST_NAMES = 12  # listed in a help line
+Replaceable = tree.SetDecl | tree.ParamDecl | tree.LetDecl | tree.VarDecl
+CONSTRAINT_OR_TERM = "constraint or term"
+_WORDS = {tree.SetDecl: "set", tree.ParamDecl: "param", tree.LetDecl: "let", tree.VarDecl: "var"}
 
 
 def report_duplicate(name: tree.Identifier, first: Span, diagnostics: Diagnostics, help: str | None = None) -> None:
@@ -32,6 +35,7 @@ class Merger(Struct):
     statements: list[tree.Statement | None] = field(default_factory=list)
     names: dict[str, Span] = field(default_factory=dict)
     constraints: dict[str, int] = field(default_factory=dict)
+    declarations: dict[str, int] = field(default_factory=dict)
     objectives: dict[str | None, int] = field(default_factory=dict)
     placement: int | None = None
     decomposition: int | None = None
@@ -41,11 +45,15 @@ class Merger(Struct):
         drops = [name for s in layer if isinstance(s, tree.Drop) for name in s.names]
         own_drops = [name for name in drops if not self._drop(name.text)]
         inherited = set(self.objectives)
+        declared = set(self.declarations)
+        replaced: dict[str, Span] = {}
         inherited_placement, inherited_decomposition = self.placement, self.decomposition
         overrides: list[tree.ConstraintDecl] = []
         for statement in layer:
             if isinstance(statement, tree.ConstraintDecl) and statement.override:
                 overrides.append(statement)
+            elif isinstance(statement, Replaceable) and statement.override:
+                self._replace(statement, self.declarations, declared, replaced)
             elif isinstance(statement, tree.ObjectiveDecl):
                 self._add_objective(statement, inherited)
             elif isinstance(statement, tree.PlacementDecl):
@@ -53,10 +61,9 @@ class Merger(Struct):
             elif isinstance(statement, tree.Decompose):
                 self._add_decomposition(statement, inherited_decomposition)
             elif not isinstance(statement, tree.Drop):
-                self._add(statement)
-        replaced: dict[str, Span] = {}
+                self._add(statement, declared)
         for override in overrides:
-            self._override(override, replaced)
+            self._replace(override, self.constraints, set(self.constraints), replaced)
         for name in own_drops:
             if not self._drop(name.text):
                 self._report_nothing(
@@ -71,12 +78,18 @@ class Merger(Struct):
         terms = (t.name for s in found if isinstance(s, tree.ObjectiveDecl) for t in s.terms)
         return [name.text for name in terms if name is not None]
 
-    def _report_nothing(self, code: str, verb: str, name: tree.Identifier, known: list[str]) -> None:
+    def _report_nothing(
+        self, code: str, verb: str, name: tree.Identifier, known: list[str], what: str = CONSTRAINT_OR_TERM
+    ) -> None:
         other = self.names.get(name.text)
-        only = "only constraints, terms and objectives can be dropped or overridden"
+        only = (
+            "only constraints, terms and objectives can be dropped"
+            if verb == "drop"
+            else "`override` repeats the kind of what it replaces, and replaces what an extended model declares"
+        )
         self.diagnostics.error(
             code,
-            f"there is no constraint or term `{name.text}` to {verb}",
+            f"there is no {what} `{name.text}` to {verb}",
             name.span,
             "not declared by the model or one that it extends" if other is None else f"cannot {verb} this",
             secondary=[Label(other, f"`{name.text}` is declared here")] if other is not None else [],
@@ -91,7 +104,7 @@ class Merger(Struct):
         self.names[name.text] = name.span
         return True
 
-    def _add(self, statement: tree.Statement) -> None:
+    def _add(self, statement: tree.Statement, inherited: set[str]) -> None:
         match statement:
             case tree.ConstraintDecl(name=name):
                 replaceable = name.text in self.constraints
@@ -107,22 +120,36 @@ class Merger(Struct):
                 | tree.RandomDecl()
                 | tree.ReportDecl()
             ):
-                if not self._claim_name(statement.name):
+                text = statement.name.text
+                word = _WORDS.get(type(statement))
+                help = f"write `override {word} {text}` to replace it" if text in inherited and word else None
+                if not self._claim_name(statement.name, help):
                     return
+                if isinstance(statement, Replaceable):
+                    self.declarations[text] = len(self.statements)
             case _:
                 pass
         self.statements.append(statement)
 
-    def _override(self, statement: tree.ConstraintDecl, replaced: dict[str, Span]) -> None:
+    def _replace(
+        self,
+        statement: tree.ConstraintDecl | Replaceable,
+        places: dict[str, int],
+        replaceable: set[str],
+        replaced: dict[str, Span],
+    ) -> None:
+        """Put a statement with `override` in the place of the one of its name, once in a layer."""
         name = statement.name
-        if name.text not in self.constraints:
-            self._report_nothing("GSM1402", "override", name, list(self.constraints))
+        if name.text not in replaceable:
+            word = _WORDS.get(type(statement), CONSTRAINT_OR_TERM)
+            known = [each for each in places if each in replaceable]
+            self._report_nothing("GSM1402", "override", name, known, word)
         elif name.text in replaced:
             report_duplicate(name, replaced[name.text], self.diagnostics, "override it once")
         else:
             replaced[name.text] = name.span
             self.names[name.text] = name.span
-            self.statements[self.constraints[name.text]] = statement
+            self.statements[places[name.text]] = statement
 
     def _drop(self, name: str) -> bool:
         if name in self.constraints:

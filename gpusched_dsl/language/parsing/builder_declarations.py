@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from lark import Tree
+from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label
@@ -20,6 +21,7 @@ class DeclarationBuilder(ExpressionBuilder):
         super().__init__(source, diagnostics)
         self.statement_builders: dict[str, Callable[[Children, Span], tree.Statement]] = {
             "set_decl": self._set_decl,
+            "overriding": self._overriding,
             "param_decl": self._param_decl,
             "let_decl": self._let_decl,
             "report": self._report,
@@ -85,6 +87,12 @@ class DeclarationBuilder(ExpressionBuilder):
             within=parts.expr("within", "`within`"),
             value=parts.expr("set_value", "a value"),
         )
+
+    def _overriding(self, children: Children, span: Span) -> tree.Statement:
+        """`override` before a declaration that another model may replace."""
+        (declared,) = self.statements_of(children)
+        assert isinstance(declared, tree.SetDecl | tree.ParamDecl | tree.LetDecl | tree.VarDecl)
+        return structs.replace(declared, span=span, override=True)
 
     def _param_decl(self, children: Children, span: Span) -> tree.ParamDecl:
         name, indexing, *rest, value = children

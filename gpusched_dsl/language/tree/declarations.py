@@ -23,6 +23,7 @@ class SetDecl(Statement, frozen=True, kw_only=True):
 
     name: Identifier
     indexing: Indexing | None = None
+    override: bool = False
     doc: str | None = None
     ordered: bool = False
     identical: bool = False
@@ -42,6 +43,7 @@ class ParamDecl(Statement, frozen=True, kw_only=True):
     bounds: tuple[Bound, ...] = ()
     default: Expr | None = None
     value: Expr | None = None
+    override: bool = False
     doc: str | None = None
 
 
@@ -52,6 +54,7 @@ class LetDecl(Statement, frozen=True, kw_only=True):
     value: Expr
     indexing: Indexing | None = None
     unit: UnitNode | None = None
+    override: bool = False
     doc: str | None = None
 
 
@@ -74,6 +77,7 @@ class VarDecl(Statement, frozen=True, kw_only=True):
     kind: str = "real"
     semicontinuous: bool = False
     bounds: tuple[Bound, ...] = ()
+    override: bool = False
     doc: str | None = None
 
 
