@@ -177,7 +177,7 @@ def test_three_generations() -> None:
 
 
 def test_declarations_are_replaced_in_their_place() -> None:
-    """`override` replaces a set, parameter, `let` or variable of an extended model, also by another kind, once a layer."""
+    """`override` replaces a set, parameter, `let` or variable of an extended model, also by another kind."""
     model = right(
         "model M extends Base { override var x[Jobs] binary; override let due[j in Jobs] in h = 3[h]; var y; }"
         "model N extends M { override var y >= 1; override set Jobs ordered; }",
@@ -187,9 +187,10 @@ def test_declarations_are_replaced_in_their_place() -> None:
     assert [name for name in declared if name != "z"] == ["Jobs", "due", "x", "y"]
     assert isinstance(declared["due"], tree.LetDecl)
     jobs, x, y = declared["Jobs"], declared["x"], declared["y"]
-    assert isinstance(jobs, tree.SetDecl) and jobs.ordered
-    assert isinstance(x, tree.VarDecl) and x.kind == "binary"
-    assert isinstance(y, tree.VarDecl) and len(y.bounds) == 1
+    assert isinstance(jobs, tree.SetDecl)
+    assert isinstance(x, tree.VarDecl)
+    assert isinstance(y, tree.VarDecl)
+    assert (jobs.ordered, x.kind, len(y.bounds)) == (True, "binary", 1)
     assert model.names["y"].text == "y"
 
 
