@@ -13,8 +13,9 @@ import pytest
 from gpusched_dsl.data.kubernetes.values import UnknownValue, quantity
 from gpusched_dsl.drivers.kubernetes.api import Answer, Gone, KubernetesApi, ObjectChanged
 from gpusched_dsl.drivers.kubernetes.dates import seconds
+from gpusched_dsl.drivers.kubernetes.demands import misfit
 from gpusched_dsl.drivers.kubernetes.kueue import KueueCluster
-from gpusched_dsl.drivers.kubernetes.objects import Gpus, misfit, observed_node, requests
+from gpusched_dsl.drivers.kubernetes.objects import Gpus, observed_node, requests
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
 from gpusched_dsl.drivers.kubernetes.scheduler import PodScheduler
 from gpusched_dsl.drivers.kubernetes.units import observed_unit, units_of

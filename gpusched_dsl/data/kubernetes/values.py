@@ -41,11 +41,8 @@ def tables(value: Any) -> list[Json]:
 
 
 def texts(value: Any) -> dict[str, str]:
-    """An object whose values are texts, such as labels. Raises UnknownValue."""
-    found = table(value)
-    for one in found.values():
-        text(one)
-    return found
+    """An object whose values are texts, such as labels; absent ones are "". Raises UnknownValue."""
+    return {key: text(one) for key, one in table(value).items()}
 
 
 def text(value: Any) -> str:
@@ -57,11 +54,21 @@ def text(value: Any) -> str:
     return value
 
 
-def count(value: Any) -> int:
-    """An integer of at least 0. Raises UnknownValue."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise UnknownValue(f"`{_short(value)}` is not a number of at least 0")
+def integer(value: Any, absent: int = 0) -> int:
+    """An integer of 64 bits; `absent` without one. Raises UnknownValue."""
+    if value is None:
+        return absent
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise UnknownValue(f"`{_short(value)}` is not an integer")
     return value
+
+
+def count(value: Any, absent: int = 0) -> int:
+    """An integer of at least 0; `absent` without one. Raises UnknownValue."""
+    found = integer(value, absent)
+    if found < 0:
+        raise UnknownValue(f"`{found}` is less than 0")
+    return found
 
 
 def quantity(value: Any) -> Decimal:

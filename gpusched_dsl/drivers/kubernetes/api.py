@@ -68,7 +68,8 @@ class KubernetesApi:
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
                 raise ClusterUnavailable(f"the answer for `{path}` is not a list of objects")
             yield from items
-            more = (page.get("metadata") or {}).get("continue") or ""
+            about = page.get("metadata")
+            more = str(about.get("continue") or "") if isinstance(about, dict) else ""
             if not more:
                 return
 
@@ -92,8 +93,8 @@ class KubernetesApi:
         answer = self.send(method, path, headers, body)
         try:
             document = json.loads(answer.body) if answer.body else {}
-        except ValueError:
-            document = {}
+        except (ValueError, RecursionError):
+            document = None
         message = _message(answer, document)
         match answer.status:
             case status if 200 <= status < 300:

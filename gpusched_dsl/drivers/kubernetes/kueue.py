@@ -6,13 +6,15 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from gpusched_dsl.data.kubernetes.values import UnknownValue
-from gpusched_dsl.drivers.kubernetes.api import Gone, Json, KubernetesApi, ObjectChanged
+from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, count, tables, text, texts
+from gpusched_dsl.drivers.kubernetes.api import Gone, KubernetesApi, ObjectChanged
+from gpusched_dsl.drivers.kubernetes.cluster_state import ClusterState, best_text
 from gpusched_dsl.drivers.kubernetes.dates import date_text
-from gpusched_dsl.drivers.kubernetes.foreign import foreign_pods, pods_with_gpus
-from gpusched_dsl.drivers.kubernetes.objects import HOSTNAME, labels, metadata, observed_node, spec, status
+from gpusched_dsl.drivers.kubernetes.demands import Misfits
+from gpusched_dsl.drivers.kubernetes.objects import HOSTNAME, annotations_of, labels, metadata, spec, status
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
 from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
 from gpusched_dsl.drivers.kubernetes.workloads import (
@@ -28,8 +30,9 @@ from gpusched_dsl.drivers.kubernetes.workloads import (
     RETRY,
     WORKLOAD,
     WorkloadReader,
-    admission,
     check_of,
+    checks_of,
+    flavors_of,
     has_quota,
     is_admitted,
     pod_sets,
@@ -38,7 +41,6 @@ from gpusched_dsl.drivers.protocol import (
     Action,
     ActionKind,
     ActionRefused,
-    ClusterUnavailable,
     Observation,
 )
 
@@ -92,32 +94,35 @@ class KueueCluster:
     # --- observe -----------------------------------------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        """Read nodes, pods, then Workloads: a Workload that ends in between seems to be there, and not a free node."""
+        """Read nodes, pods, then Workloads: a Workload that ends in between seems to be there, and not a free node.
+
+        What cannot be read is left out by itself.
+        """
         chosen = self.selection
         raw = list(self.api.list("/api/v1/nodes", **chosen.node_selector))
-        pods = pods_with_gpus(self.api, chosen.gpus)
+        state = ClusterState.read(raw, self.api.list("/api/v1/pods"), chosen.gpus)
         path = GROUP if chosen.namespace is None else f"{GROUP}/namespaces/{chosen.namespace}"
         workloads = list(self.api.list(f"{path}/workloads"))
-        try:
-            nodes = [observed_node(node, chosen.gpus) for node in raw]
-            hosts = {labels(node).get(self.node_label, ""): str(metadata(node)["name"]) for node in raw}
-            reader = WorkloadReader(
-                self.check, chosen.gpus, self.node_label, hosts, self.retry_seconds is not None, chosen.extra or {}
-            )
-            own: dict[str, list[Json]] = {}
-            others = []
-            keys = _keys(workloads)
-            for pod in pods:
-                uid = next((keys[key] for key in _pod_keys(pod) if key in keys), None)
-                if uid is not None:
-                    own.setdefault(uid, []).append(pod)
-                elif not any(key in labels(pod) or key in (metadata(pod).get("annotations") or {}) for key in OF_KUEUE):
-                    others.append(pod)
-            jobs = [reader.observe_workload(one, own.get(metadata(one)["uid"], ())) for one in workloads]
-            jobs += foreign_pods(others, chosen.gpus, "it does not belong to a Workload of Kueue")
-        except (UnknownValue, KeyError, TypeError, AttributeError) as unknown:
-            raise ClusterUnavailable(f"this gsdsl cannot read the objects of this cluster: {unknown}") from unknown
-        return Observation({job.name: job for job in jobs}, {node.name: node for node in nodes})
+        hosts = {labels(node).get(self.node_label, ""): name for name, node in state.raw_nodes.items()}
+        misfits = Misfits(state.raw_nodes, state.reserved, chosen.gpus.resource)
+        reader = WorkloadReader(
+            self.check, chosen.gpus, self.node_label, hosts, self.retry_seconds is not None, chosen.extra or {},
+            misfits, cache(self._flavor),
+        )  # fmt: skip
+        keys = _keys(workloads)
+        own: dict[str, list[Json]] = {}
+        belonging, others = state.divide(lambda pod: _uid_of(pod, keys) is not None or _is_of_kueue(pod))
+        for pod in belonging:
+            own.setdefault(_uid_of(pod, keys) or "", []).append(pod)
+        jobs = state.unread_jobs()
+        for one in workloads:
+            pods = own.get(best_text(one, "metadata", "uid"), [])
+            try:
+                jobs.append(reader.observe_workload(one, pods))
+            except UnknownValue as unknown:
+                jobs.append(state.unread_job(one, pods, str(unknown)))
+        jobs += state.foreign_jobs(others, "it does not belong to a Workload of Kueue")
+        return Observation({job.name: job for job in jobs}, state.nodes, tuple(state.unread))
 
     # --- prepare -----------------------------------------------------------------------------------------------------
 
@@ -133,9 +138,9 @@ class KueueCluster:
                 active = {
                     "type": "Active", "status": "True", "reason": "Active", "message": "gsdsl drive answers this check",
                     "lastTransitionTime": date_text(self.now()),
-                    "observedGeneration": int(metadata(check).get("generation", 0)),
+                    "observedGeneration": count(metadata(check).get("generation")),
                 }  # fmt: skip
-                others = [one for one in status(check).get("conditions") or [] if one.get("type") != "Active"]
+                others = [one for one in tables(status(check).get("conditions")) if one.get("type") != "Active"]
                 self.api.replace(
                     f"{path}/status", {**check, "status": {**status(check), "conditions": [*others, active]}}
                 )
@@ -144,6 +149,8 @@ class KueueCluster:
                 continue
             except Gone:
                 raise ActionRefused(f"there is no admission check `{self.check}`") from None
+            except UnknownValue as unknown:
+                raise ActionRefused(f"the admission check `{self.check}` cannot be read: {unknown}") from unknown
         raise ActionRefused(f"somebody else changes the admission check `{self.check}` all the time")
 
     # --- act ---------------------------------------------------------------------------------------------------------
@@ -160,6 +167,8 @@ class KueueCluster:
                 continue
             except Gone:
                 raise ActionRefused(f"there is no Workload `{action.job}` any more") from None
+            except UnknownValue as unknown:
+                raise ActionRefused(f"the Workload `{action.job}` cannot be read: {unknown}") from unknown
         raise ActionRefused("somebody else changes the Workload all the time")
 
     def _act_once(self, action: Action) -> None:
@@ -167,7 +176,7 @@ class KueueCluster:
         namespace, name, uid = [*action.job.split("/"), "", ""][:3]
         path = f"{GROUP}/namespaces/{namespace}/workloads/{name}"
         workload = self.api.get(path)
-        if not str(metadata(workload).get("uid", "")).startswith(uid):
+        if not text(metadata(workload).get("uid")).startswith(uid):
             raise Gone(path)
         check = check_of(workload, self.check)
         match action.kind:
@@ -201,7 +210,7 @@ class KueueCluster:
             "name": self.check, "state": state, "message": reason[:LONGEST_MESSAGE],
             "lastTransitionTime": date_text(self.now()), **more,
         }  # fmt: skip
-        checks = [answer if one.get("name") == self.check else one for one in status(workload)["admissionChecks"]]
+        checks = [answer if one.get("name") == self.check else one for one in checks_of(workload)]
         self.api.replace(f"{path}/status", {**workload, "status": {**status(workload), "admissionChecks": checks}})
 
     def _note(self, path: str, workload: Json, action: Action | None) -> None:
@@ -221,10 +230,7 @@ class KueueCluster:
             sizes = ", ".join(f"{one.name} {one.gpus}" for one in sets)
             message = f"pod sets with {sizes} GPUs do not fit {dict(action.allocation)}: each goes to one node"
             raise ActionRefused(message)
-        flavors = {
-            one.get("name"): (one.get("flavors") or {}).get(self.selection.gpus.resource)
-            for one in admission(workload).get("podSetAssignments") or []
-        }
+        flavors = flavors_of(workload, self.selection.gpus.resource)
         updates = []
         for one, name in zip(sets, chosen, strict=True):
             try:
@@ -234,7 +240,7 @@ class KueueCluster:
             host = labels(node).get(self.node_label)
             if host is None:
                 raise ActionRefused(f"node `{name}` has no label `{self.node_label}`")
-            wanted = {**self._flavor(flavors.get(one.name)), **(spec(one.template).get("nodeSelector") or {})}
+            wanted = {**self._flavor(flavors.get(one.name, "")), **texts(spec(one.template).get("nodeSelector"))}
             missing = [f"{key}={value}" for key, value in wanted.items() if labels(node).get(key) != value]
             if missing:
                 needs = ", ".join(missing)
@@ -242,32 +248,42 @@ class KueueCluster:
             updates.append({"name": one.name, "nodeSelector": {self.node_label: host}})
         return updates
 
-    def _flavor(self, name: str | None) -> Mapping[str, str]:
-        """The labels of nodes of a flavor."""
-        if name is None:
+    def _flavor(self, name: str) -> Mapping[str, str]:
+        """The labels of nodes of a flavor; none where it cannot be read, as in shadow mode."""
+        if not name:
             return {}
         try:
-            found: Mapping[str, str] = spec(self.api.get(f"{GROUP}/resourceflavors/{name}")).get("nodeLabels") or {}
-        except Gone:
+            return texts(spec(self.api.get(f"{GROUP}/resourceflavors/{name}")).get("nodeLabels"))
+        except (Gone, ActionRefused):
             return {}
-        return found
 
 
 def _keys(workloads: list[Json]) -> dict[tuple[str, str], str]:
     """The uid of a Workload by what its pods refer to: its name, or the uid of its owner."""
     found = {}
     for one in workloads:
-        uid = str(metadata(one)["uid"])
-        found["name", f"{metadata(one).get('namespace')}/{metadata(one)['name']}"] = uid
-        for owner in metadata(one).get("ownerReferences") or []:
-            found["uid", str(owner.get("uid"))] = uid
+        uid, known = best_text(one, "metadata", "uid"), one.get("metadata")
+        if not uid or not isinstance(known, dict):
+            continue
+        found["name", f"{known.get('namespace')}/{known.get('name')}"] = uid
+        owners = known.get("ownerReferences")
+        for owner in owners if isinstance(owners, list) else []:
+            if isinstance(owner, dict):
+                found["uid", str(owner.get("uid"))] = uid
     return found
 
 
-def _pod_keys(pod: Json) -> list[tuple[str, str]]:
+def _uid_of(pod: Json, keys: Mapping[tuple[str, str], str]) -> str | None:
+    """The uid of the Workload of a pod. Raises UnknownValue."""
     known = metadata(pod)
-    found = [("uid", str(known.get("uid")))]
-    named = (known.get("annotations") or {}).get(WORKLOAD)
+    found = [("uid", text(known.get("uid")))]
+    named = annotations_of(pod).get(WORKLOAD)
     if named:
-        found.append(("name", f"{known.get('namespace')}/{named}"))
-    return found + [("uid", str(owner.get("uid"))) for owner in known.get("ownerReferences") or []]
+        found.append(("name", f"{text(known.get('namespace'))}/{named}"))
+    found += [("uid", text(owner.get("uid"))) for owner in tables(known.get("ownerReferences"))]
+    return next((keys[key] for key in found if key in keys), None)
+
+
+def _is_of_kueue(pod: Json) -> bool:
+    """Whether a pod belongs to a Workload, of this namespace or another, that is not shown any more."""
+    return any(key in labels(pod) or key in annotations_of(pod) for key in OF_KUEUE)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
-from gpusched_dsl.data.kubernetes.values import UnknownValue
-from gpusched_dsl.drivers.kubernetes.api import Gone, Json, KubernetesApi, ObjectChanged
+from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, table, text
+from gpusched_dsl.drivers.kubernetes.api import Gone, KubernetesApi, ObjectChanged
+from gpusched_dsl.drivers.kubernetes.cluster_state import ClusterState
 from gpusched_dsl.drivers.kubernetes.dates import date_text
-from gpusched_dsl.drivers.kubernetes.foreign import foreign_pods, pods_with_gpus
+from gpusched_dsl.drivers.kubernetes.demands import Misfits, misfit
 from gpusched_dsl.drivers.kubernetes.objects import (
+    add_reservation,
     gpus_of,
     metadata,
-    misfit,
+    name_of,
     node_of,
-    observed_node,
     owner_of,
     requests,
     spec,
@@ -24,7 +26,7 @@ from gpusched_dsl.drivers.kubernetes.objects import (
 )
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
 from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
-from gpusched_dsl.drivers.kubernetes.units import FIELDS, PodGroup, observed_unit, units_of
+from gpusched_dsl.drivers.kubernetes.units import FIELDS, PodGroup, observed_unit, template_of, units_of
 from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, Observation
 
 DEFAULT = "default-scheduler"
@@ -57,25 +59,22 @@ class PodScheduler:
     # --- observe -----------------------------------------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        """Read nodes, Jobs, then pods, so that no pod lacks its Job."""
+        """Read nodes, Jobs, then pods, so that no pod lacks its Job. What cannot be read is left out by itself."""
         chosen = self.selection
         raw = list(self.api.list("/api/v1/nodes", **chosen.node_selector))
         jobs = list(self.api.list(f"/apis/batch/v1{self._place}/jobs"))
-        pods = pods_with_gpus(self.api, chosen.gpus)
-        try:
-            nodes = [observed_node(node, chosen.gpus) for node in raw]
-            mine = [pod for pod in pods if self._is_mine(pod)]
-            own_jobs = [job for job in jobs if self._is_mine(spec(job).get("template") or {}, metadata(job))]
-            found = [
-                observed_unit(unit, chosen.gpus, chosen.extra or {})
-                for unit in units_of(mine, own_jobs)
-                if gpus_of(unit.pods[0] if unit.pods else spec(unit.thing).get("template") or {}, chosen.gpus)
-            ]
-            others = [pod for pod in pods if not self._is_mine(pod)]
-            found += foreign_pods(others, chosen.gpus, "another scheduler has started it")
-        except (UnknownValue, KeyError, TypeError, AttributeError, ValueError) as unknown:
-            raise ClusterUnavailable(f"this gsdsl cannot read the objects of this cluster: {unknown}") from unknown
-        return Observation({job.name: job for job in found}, {node.name: node for node in nodes})
+        state = ClusterState.read(raw, self.api.list("/api/v1/pods"), chosen.gpus)
+        misfits = Misfits(state.raw_nodes, state.reserved, chosen.gpus.resource)
+        mine, others = state.divide(self._is_mine)
+        found = state.unread_jobs()
+        for unit in units_of(mine, [job for job in jobs if self._may_be_mine(job, state)]):
+            try:
+                if gpus_of(unit.pods[0] if unit.pods else template_of(unit), chosen.gpus):
+                    found.append(observed_unit(unit, chosen.gpus, chosen.extra or {}, misfits))
+            except UnknownValue as unknown:
+                found.append(state.unread_job(unit.thing, unit.pods, str(unknown)))
+        found += state.foreign_jobs(others, "another scheduler has started it")
+        return Observation({job.name: job for job in found}, state.nodes, tuple(state.unread))
 
     @property
     def _place(self) -> str:
@@ -83,8 +82,20 @@ class PodScheduler:
 
     def _is_mine(self, pod: Json, known: Json | None = None) -> bool:
         where = (metadata(pod) if known is None else known).get("namespace")
-        named = spec(pod).get("schedulerName", DEFAULT) == self.scheduler
+        named = text(spec(pod).get("schedulerName") or DEFAULT) == self.scheduler
         return named and self.selection.namespace in (None, where)
+
+    def _may_be_mine(self, job: Json, state: ClusterState) -> bool:
+        """Whether a Job has our pods, or does not show it: it is left out when it is read."""
+        try:
+            name_of(job)
+        except UnknownValue as unknown:
+            state.unread.append(f"a Job is left out: its name cannot be read: {unknown}")
+            return False
+        try:
+            return self._is_mine(table(spec(job).get("template")), metadata(job))
+        except UnknownValue:
+            return True
 
     # --- act ---------------------------------------------------------------------------------------------------------
 
@@ -123,7 +134,7 @@ class PodScheduler:
             if kind == "Pod":
                 return PodGroup(None, [thing])
             pods = self.api.list(f"/api/v1{place}/pods", labelSelector=f"job-name={name}")
-            return PodGroup(thing, [pod for pod in pods if owner_of(pod, "Job") == metadata(thing)["uid"]])
+            return PodGroup(thing, [pod for pod in pods if owner_of(pod, "Job") == metadata(thing).get("uid")])
         raise Gone(job)
 
     def _start(self, unit: PodGroup, action: Action) -> None:
@@ -152,7 +163,7 @@ class PodScheduler:
     def _check_fit(self, pods: Sequence[Json], chosen: Sequence[str]) -> None:
         """Raises ActionRefused if a node is gone, or has no room, or does not suit a pod."""
         nodes: dict[str, Json] = {}
-        used: dict[str, Any] = {}
+        used: dict[str, dict[str, Decimal]] = {}
         for pod, name in zip(pods, chosen, strict=True):
             if name not in nodes:
                 try:
@@ -165,8 +176,7 @@ class PodScheduler:
             why = misfit(pod, nodes[name], used[name])
             if why is not None:
                 raise ActionRefused(why)
-            for resource, amount in {**requests(pod), "pods": 1}.items():
-                used[name][resource] = used[name].get(resource, 0) + amount
+            add_reservation(used[name], requests(pod))
 
     def _delete(self, unit: PodGroup, pods: Sequence[Json], action: Action) -> None:
         """Delete pods of a Job, which makes new ones."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gpusched_dsl.data.kubernetes.values import Json, count, integer, table, tables, text
 from gpusched_dsl.drivers.kubernetes.dates import seconds
+from gpusched_dsl.drivers.kubernetes.demands import Misfits
 from gpusched_dsl.drivers.kubernetes.objects import (
     Gpus,
-    Json,
     condition,
     ended_at,
     gpus_of,
@@ -62,14 +63,14 @@ class PodGroup:
         """The number of pods that run together, but for those that have ended."""
         if self.controller is None:
             return 1
-        parallel, complete = spec(self.controller).get("parallelism", 1), spec(self.controller).get("completions")
-        succeeded = int(status(self.controller).get("succeeded") or 0)
-        return int(parallel) if complete is None else max(0, min(int(parallel), int(complete) - succeeded))
+        parallel, complete = _parallelism(self.controller), spec(self.controller).get("completions")
+        succeeded = count(status(self.controller).get("succeeded"))
+        return parallel if complete is None else max(0, min(parallel, count(complete) - succeeded))
 
 
 def units_of(pods: Sequence[Json], jobs: Sequence[Json]) -> list[PodGroup]:
     """The units of some pods, and of Jobs that have none of them any more."""
-    by_uid = {str(metadata(job).get("uid")): PodGroup(job) for job in jobs}
+    by_uid = {text(metadata(job).get("uid")): PodGroup(job) for job in jobs}
     alone = []
     for pod in pods:
         unit = by_uid.get(owner_of(pod, "Job"))
@@ -80,11 +81,16 @@ def units_of(pods: Sequence[Json], jobs: Sequence[Json]) -> list[PodGroup]:
     return [*by_uid.values(), *alone]
 
 
-def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str]) -> ObservedJob:
-    """A unit as a job. Raises UnknownValue."""
+def template_of(unit: PodGroup) -> Json:
+    """What every pod of the unit is made from: the template of the Job, or the pod itself."""
+    return unit.thing if unit.controller is None else table(spec(unit.controller).get("template"))
+
+
+def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str], misfits: Misfits | None = None) -> ObservedJob:
+    """A unit as a job; without `misfits` it may run on every node. Raises UnknownValue."""
     state, partly = _state(unit)
-    template = [unit.thing, spec(unit.controller).get("template") or {}] if unit.controller else [unit.thing]
-    each = gpus_of(template[-1], gpus)
+    template = template_of(unit)
+    each = gpus_of(template, gpus)
     used: dict[str, int] = {}
     for pod in unit.pods:
         ran = state is JobState.RUNNING and status(pod).get("phase") == "Succeeded"  # its GPUs stay with the unit
@@ -95,7 +101,7 @@ def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str]) -> Obser
     return ObservedJob(
         name=unit.name,
         state=state,
-        gpus=each * (1 if unit.controller is None else int(spec(unit.controller).get("parallelism", 1))),
+        gpus=each * (1 if unit.controller is None else _parallelism(unit.controller)),
         held=state is JobState.PENDING and not partly,
         pinned=tuple(dict.fromkeys(node_of(pod) for pod in unit.bound)) if partly else (),
         allocation=used,
@@ -103,11 +109,31 @@ def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str]) -> Obser
         submitted=seconds(metadata(unit.thing).get("creationTimestamp")),
         started=min(times) if has_run and times else None,
         ended=_end_time(unit, state),
-        restarts=0 if unit.controller is None else int(status(unit.controller).get("failed") or 0),
+        restarts=0 if unit.controller is None else count(status(unit.controller).get("failed")),
         fields=_fields(unit, template, extra),
-        unsupported=_unsupported_reason(unit, template[-1]),
+        unsupported=_unsupported_reason(unit, template),
         partly_started=partly,
+        reason=_waiting_reason(unit) if state in (JobState.PENDING, JobState.BLOCKED) else "",
+        misfits=misfits.of(unit.unbound or [template]) if misfits is not None and state is JobState.PENDING else {},
     )
+
+
+def _parallelism(controller: Json) -> int:
+    return count(spec(controller).get("parallelism"), 1)
+
+
+def _waiting_reason(unit: PodGroup) -> str:
+    """What the cluster says about pods that wait."""
+    gates = [text(gate.get("name")) for pod in unit.unbound for gate in tables(spec(pod).get("schedulingGates"))]
+    if gates:
+        return f"it has the scheduling gate {', '.join(dict.fromkeys(gates))}"
+    if unit.controller is not None and spec(unit.controller).get("suspend"):
+        return "it is suspended"
+    for pod in unit.unbound:
+        for one in tables(status(pod).get("conditions")):
+            if one.get("type") == "PodScheduled" and one.get("message"):
+                return text(one.get("message"))
+    return ""
 
 
 def _state(unit: PodGroup) -> tuple[JobState, bool]:
@@ -153,34 +179,37 @@ def _ran_on(unit: PodGroup, gpus: Gpus) -> Allocation:
     return found
 
 
-def _fields(unit: PodGroup, things: Sequence[Json], extra: Mapping[str, str]) -> Mapping[str, Field]:
-    pod = spec(things[-1])
+def _fields(unit: PodGroup, template: Json, extra: Mapping[str, str]) -> Mapping[str, Field]:
+    pod = spec(template)
     limit = spec(unit.thing).get("activeDeadlineSeconds", pod.get("activeDeadlineSeconds"))
     found: dict[str, Field] = {
-        "namespace": str(metadata(unit.thing).get("namespace", "")),
-        "job_name": str(metadata(unit.thing).get("name", "")),
-        "priority": float((spec(unit.pods[0]) if unit.pods else pod).get("priority") or 0),
-        "priority_class": str(pod.get("priorityClassName") or ""),
+        "namespace": text(metadata(unit.thing).get("namespace")),
+        "job_name": text(metadata(unit.thing).get("name")),
+        "priority": float(integer((spec(unit.pods[0]) if unit.pods else pod).get("priority"))),
+        "priority_class": text(pod.get("priorityClassName")),
         "pods": unit.wanted,
     }
     if limit is not None:
-        found["time_limit"] = float(limit)
-    return found | marks(extra, things)
+        found["time_limit"] = float(count(limit))
+    return found | marks(extra, [unit.thing] if template is unit.thing else [unit.thing, template])
 
 
 def _unsupported_reason(unit: PodGroup, template: Json) -> str:
     """Why the unit cannot be managed, "" if it can."""
     pod = spec(template)
     if unit.controller is not None:
-        parallel, complete = spec(unit.controller).get("parallelism", 1), spec(unit.controller).get("completions")
-        if complete is not None and int(complete) > int(parallel):
+        complete = spec(unit.controller).get("completions")
+        if complete is not None and count(complete) > _parallelism(unit.controller):
             return "it runs its pods one after the other (`completions` is larger than `parallelism`)"
-    affinity = pod.get("affinity") or {}
-    rules = [(affinity.get(kind) or {}) for kind in ("podAffinity", "podAntiAffinity")]
+    affinity = table(pod.get("affinity"))
+    rules = [table(affinity.get(kind)) for kind in ("podAffinity", "podAntiAffinity")]
     if any(rule.get("requiredDuringSchedulingIgnoredDuringExecution") for rule in rules):
         return "it has required affinity to other pods"
-    if any(one.get("whenUnsatisfiable") == "DoNotSchedule" for one in pod.get("topologySpreadConstraints") or []):
+    if any(one.get("whenUnsatisfiable") == "DoNotSchedule" for one in tables(pod.get("topologySpreadConstraints"))):
         return "it has a topology spread constraint"
     if pod.get("resourceClaims"):
         return "it claims devices by dynamic resource allocation"
+    containers = [*tables(pod.get("containers")), *tables(pod.get("initContainers"))]
+    if any(port.get("hostPort") for container in containers for port in tables(container.get("ports"))):
+        return "it asks for a port of its node"
     return ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, count, integer, table, tables, text, texts
 from gpusched_dsl.drivers.kubernetes.dates import seconds
+from gpusched_dsl.drivers.kubernetes.demands import Misfits
 from gpusched_dsl.drivers.kubernetes.objects import (
     Gpus,
-    Json,
     annotations_of,
     condition,
     gpus_of,
@@ -51,24 +51,37 @@ class PodSet:
 
 def pod_sets(workload: Json, gpus: Gpus) -> tuple[PodSet, ...]:
     """The pod sets, with the number of pods that Kueue has admitted if that is known."""
-    admitted = {one.get("name"): one.get("count") for one in admission(workload).get("podSetAssignments") or []}
+    admitted = {text(one.get("name")): one.get("count") for one in _assignments(workload)}
     found = []
-    for one in spec(workload).get("podSets") or []:
-        name = str(one.get("name") or "main")
-        count = admitted.get(name)
-        template = one.get("template") or {}
-        wanted = one.get("count", 1) if count is None else count
-        found.append(PodSet(name, int(wanted), gpus_of(template, gpus), template))
+    for one in tables(spec(workload).get("podSets")):
+        name = text(one.get("name")) or "main"
+        template = table(one.get("template"))
+        wanted = count(admitted.get(name), count(one.get("count"), 1))
+        found.append(PodSet(name, wanted, gpus_of(template, gpus), template))
     return tuple(found)
 
 
+def flavors_of(workload: Json, resource: str) -> dict[str, str]:
+    """The flavor of a resource that Kueue has assigned to each pod set."""
+    return {text(one.get("name")): text(table(one.get("flavors")).get(resource)) for one in _assignments(workload)}
+
+
+def _assignments(workload: Json) -> list[Json]:
+    return tables(admission(workload).get("podSetAssignments"))
+
+
 def admission(workload: Json) -> Json:
-    return status(workload).get("admission") or {}
+    return table(status(workload).get("admission"))
 
 
 def check_of(workload: Json, name: str) -> Json | None:
     """The state of an admission check, None if Kueue has not asked for it."""
-    return next((dict(c) for c in status(workload).get("admissionChecks") or [] if c.get("name") == name), None)
+    return next((dict(check) for check in checks_of(workload) if check.get("name") == name), None)
+
+
+def checks_of(workload: Json) -> list[Json]:
+    """The states of all admission checks of a Workload."""
+    return tables(status(workload).get("admissionChecks"))
 
 
 def has_quota(workload: Json) -> bool:
@@ -80,18 +93,20 @@ def is_admitted(workload: Json) -> bool:
 
 
 def wanted_nodes(workload: Json) -> Allocation:
-    """The nodes that an earlier action has noted, empty without."""
+    """The nodes that an earlier action has noted, empty without: the annotation may have any content."""
     try:
-        found = json.loads(annotations_of(workload).get(NODES, "{}"))
-        return {str(node): int(gpus) for node, gpus in found.items()}
-    except (ValueError, AttributeError, TypeError):
+        return {
+            node: count(gpus) for node, gpus in table(json.loads(annotations_of(workload).get(NODES, "{}"))).items()
+        }
+    except (ValueError, RecursionError, UnknownValue):
         return {}
 
 
 @dataclass(frozen=True)
 class WorkloadReader:
     """`hosts` are nodes by their value of the node label; `retries`: whether waiting Workloads give their quota back;
-    `extra` are further fields by the label or annotation that has them.
+    `extra` are further fields by the label or annotation that has them. Without `misfits` Workloads may run on every
+    node; `flavor_labels` gives the labels of nodes of a flavor.
     """
 
     check: str
@@ -100,6 +115,8 @@ class WorkloadReader:
     hosts: Mapping[str, str]
     retries: bool
     extra: Mapping[str, str]
+    misfits: Misfits | None = None
+    flavor_labels: Callable[[str], Mapping[str, str]] = lambda name: {}
 
     def observe_workload(self, workload: Json, pods: Sequence[Json]) -> ObservedJob:
         """A Workload as a job; `pods` are its own. Raises UnknownValue."""
@@ -111,7 +128,7 @@ class WorkloadReader:
         held, pinned = self._hold_state(workload, check) if state is JobState.PENDING else (False, ())
         used = self._allocation(workload, pods, sets)
         occupies = state is JobState.RUNNING or is_admitted(workload)
-        evictions = (status(workload).get("schedulingStats") or {}).get("evictions") or []
+        evictions = tables(table(status(workload).get("schedulingStats")).get("evictions"))
         has_run = is_admitted(workload) or state.has_ended
         return ObservedJob(
             name=name_of(workload),
@@ -125,11 +142,13 @@ class WorkloadReader:
             submitted=seconds(metadata(workload).get("creationTimestamp")),
             started=since(condition(workload, "Admitted")) if has_run else None,
             ended=since(condition(workload, "Finished")) if state.has_ended else None,
-            restarts=sum(int(one.get("count", 0)) for one in evictions),
+            restarts=sum(count(one.get("count")) for one in evictions),
             fields=self._fields(workload, sets),
             unsupported="" if total else f"it requests no {self.gpus.resource}",
             asks=state is JobState.PENDING and check is not None and check.get("state") == PENDING
-            and has_quota(workload) and not str(check.get("message", "")).startswith(LEFT_OUT),
+            and has_quota(workload) and not text(check.get("message")).startswith(LEFT_OUT),
+            reason=self._waiting_reason(workload) if state in (JobState.PENDING, JobState.BLOCKED) else "",
+            misfits=self._misfits(workload, with_gpus) if state is JobState.PENDING else {},
         )  # fmt: skip
 
     def _state(self, workload: Json, check: Json | None) -> JobState:
@@ -138,7 +157,7 @@ class WorkloadReader:
             return JobState.DONE if finished.get("reason") in DONE else JobState.FAILED
         if is_leaving(workload):
             return JobState.CANCELLED
-        if spec(workload).get("active") is False:
+        if spec(workload).get("active") is False or (not is_admitted(workload) and self._waits_for(workload)):
             return JobState.BLOCKED
         if is_admitted(workload) and (check is None or check.get("state") not in (RETRY, REJECTED)):
             return JobState.RUNNING
@@ -159,10 +178,10 @@ class WorkloadReader:
     def _chosen_nodes(self, check: Json | None) -> list[tuple[str, str]]:
         """The pod sets and nodes of our answer."""
         found = []
-        for update in (check or {}).get("podSetUpdates") or []:
-            host = (update.get("nodeSelector") or {}).get(self.label)
+        for update in tables((check or {}).get("podSetUpdates")):
+            host = texts(update.get("nodeSelector")).get(self.label)
             if host is not None:
-                found.append((str(update.get("name")), self.hosts.get(host, host)))
+                found.append((text(update.get("name")), self.hosts.get(host, host)))
         return found
 
     def _allocation(self, workload: Json, pods: Sequence[Json], sets: Sequence[PodSet]) -> Allocation:
@@ -179,21 +198,46 @@ class WorkloadReader:
                 found[node_of(pod)] = found.get(node_of(pod), 0) + gpus_of(pod, self.gpus)
         return found
 
+    def _waits_for(self, workload: Json) -> list[str]:
+        """The admission checks of others that have not agreed yet."""
+        return [
+            text(one.get("name"))
+            for one in checks_of(workload)
+            if one.get("name") != self.check and one.get("state") != READY
+        ]
+
+    def _waiting_reason(self, workload: Json) -> str:
+        if spec(workload).get("active") is False:
+            return "it is not active"
+        waits = self._waits_for(workload)
+        return f"the admission check {', '.join(waits)} has not agreed" if waits else ""
+
+    def _misfits(self, workload: Json, sets: Sequence[PodSet]) -> Mapping[str, str]:
+        """Nodes on which a pod set with GPUs cannot run, also by the flavor that Kueue has assigned to it."""
+        if self.misfits is None:
+            return {}
+        flavors = flavors_of(workload, self.gpus.resource)
+        found: dict[str, str] = {}
+        for one in sets:
+            needs = self.flavor_labels(flavors.get(one.name, ""))
+            found = {**self.misfits.of([one.template], needs), **found}
+        return found
+
     def _fields(self, workload: Json, sets: Sequence[PodSet]) -> Mapping[str, Field]:
-        owners = metadata(workload).get("ownerReferences") or []
-        reference = spec(workload).get("priorityClassRef") or {}
-        known: dict[str, Any] = {
-            "namespace": metadata(workload).get("namespace", ""),
-            "queue": spec(workload).get("queueName") or "",
-            "cluster_queue": admission(workload).get("clusterQueue") or "",
-            "priority": float(spec(workload).get("priority") or 0),
-            "priority_class": reference.get("name") or spec(workload).get("priorityClassName") or "",
-            "job_name": owners[0].get("name", "") if owners else metadata(workload).get("name", ""),
-            "time_limit": spec(workload).get("maximumExecutionTimeSeconds"),
+        owners = tables(metadata(workload).get("ownerReferences"))
+        reference = table(spec(workload).get("priorityClassRef"))
+        limit = spec(workload).get("maximumExecutionTimeSeconds")
+        found: dict[str, Field] = {
+            "namespace": text(metadata(workload).get("namespace")),
+            "queue": text(spec(workload).get("queueName")),
+            "cluster_queue": text(admission(workload).get("clusterQueue")),
+            "priority": float(integer(spec(workload).get("priority"))),
+            "priority_class": text(reference.get("name")) or text(spec(workload).get("priorityClassName")),
+            "job_name": text((owners[0] if owners else metadata(workload)).get("name")),
         }
-        found = {name: value for name, value in known.items() if value is not None}
-        templates = [one.template for one in sets]
-        return found | marks(self.extra, [workload, *templates])
+        if limit is not None:
+            found["time_limit"] = float(count(limit))
+        return found | marks(self.extra, [workload, *(one.template for one in sets)])
 
 
 LEFT_OUT = "left out by gsdsl: "
@@ -207,6 +251,6 @@ def marks(extra: Mapping[str, str], things: Sequence[Json]) -> dict[str, str]:
         for thing in things:
             value = labels(thing).get(key, annotations_of(thing).get(key))
             if value is not None:
-                found[name] = str(value)
+                found[name] = value
                 break
     return found

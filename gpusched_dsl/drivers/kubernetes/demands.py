@@ -1,0 +1,127 @@
+"""What pods demand of their nodes: resources, labels, node affinity, tolerations of taints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, quantity, table, tables, text, texts
+from gpusched_dsl.drivers.kubernetes.objects import labels, metadata, requests, spec, status
+
+_OF_NODES = ("nodeSelector", "affinity", "tolerations")
+
+
+def misfit(pod: Json, node: Json, used: Mapping[str, Decimal]) -> str | None:
+    """Why a pod cannot run on a node of which `used` is reserved, None if it can. Raises UnknownValue.
+
+    Checked are what a kubelet refuses: resources, node selector and required node affinity, and taints.
+    """
+    name = text(metadata(node).get("name"))
+    offered = table(status(node).get("allocatable"))
+    for resource, amount in {**requests(pod), "pods": Decimal(1)}.items():
+        free = quantity(offered.get(resource, 0)) - used.get(resource, Decimal(0))
+        if amount > free:
+            return f"node `{name}` has {max(free, Decimal(0)):f} of {resource} free, and {amount:f} are needed"
+    own = labels(node)
+    for key, value in texts(spec(pod).get("nodeSelector")).items():
+        if own.get(key) != value:
+            return f"node `{name}` does not have the label {key}={value}"
+    affinity = table(table(spec(pod).get("affinity")).get("nodeAffinity"))
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if required is not None:
+        terms = tables(table(required).get("nodeSelectorTerms"))
+        if not any([_term_holds(term, node) for term in terms]):  # noqa: C419 (every term is read)
+            return f"node `{name}` does not satisfy the node affinity"
+    for taint in tables(spec(node).get("taints")):
+        if taint.get("effect") in ("NoSchedule", "NoExecute") and not _is_tolerated(taint, spec(pod)):
+            return f"node `{name}` has the taint {taint.get('key')}, which is not tolerated"
+    return None
+
+
+@dataclass
+class Misfits:
+    """The nodes on which pods cannot run now; equal demands share one answer.
+
+    `nodes` are readable nodes by name, and `reserved` is what pods reserve on each now. Free devices of the resource
+    `planned` are not asked for: plans distribute them, so that only the number of a node counts.
+    """
+
+    nodes: Mapping[str, Json]
+    reserved: Mapping[str, Mapping[str, Decimal]]
+    planned: str
+    _known: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def of(self, pods: Sequence[Json], labels_too: Mapping[str, str] | None = None) -> Mapping[str, str]:
+        """The nodes on which one of some pods cannot run, with the reason; each needs `labels_too` besides its own.
+
+        Raises UnknownValue.
+        """
+        found: dict[str, str] = {}
+        for pod in pods:
+            found = {**self._of_pod(pod, labels_too or {}), **found}
+        return found
+
+    def _of_pod(self, pod: Json, labels_too: Mapping[str, str]) -> Mapping[str, str]:
+        wanted = {key: spec(pod).get(key) for key in _OF_NODES}
+        amounts = {name: str(amount) for name, amount in requests(pod).items()}
+        demands = json.dumps([wanted, amounts, dict(labels_too)], sort_keys=True)
+        if demands not in self._known:
+            whole = {**spec(pod), "nodeSelector": {**labels_too, **texts(spec(pod).get("nodeSelector"))}}
+            answers = {name: misfit({"spec": whole}, node, self._used(name)) for name, node in self.nodes.items()}
+            self._known[demands] = {name: why for name, why in answers.items() if why is not None}
+        return self._known[demands]
+
+    def _used(self, name: str) -> Mapping[str, Decimal]:
+        return {resource: n for resource, n in self.reserved.get(name, {}).items() if resource != self.planned}
+
+
+def _term_holds(term: Json, node: Json) -> bool:
+    """Whether a node satisfies all requirements of a term; a term without any holds nowhere."""
+    by_label, by_field = tables(term.get("matchExpressions")), tables(term.get("matchFields"))
+    fields = {"metadata.name": text(metadata(node).get("name"))}
+    answers = [_expression_holds(one, labels(node)) for one in by_label]
+    answers += [_expression_holds(one, fields) for one in by_field]
+    return bool(answers) and all(answers)
+
+
+def _expression_holds(expression: Json, known: Mapping[str, str]) -> bool:
+    values = expression.get("values")
+    values = [] if values is None else values
+    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+        raise UnknownValue("the values of a node affinity are not texts")
+    value = known.get(text(expression.get("key")))
+    match expression.get("operator"):
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt" as operator:
+            try:
+                difference = int(value or "") - int(values[0])
+            except (ValueError, IndexError):
+                return False
+            return difference > 0 if operator == "Gt" else difference < 0
+    raise UnknownValue(f"the operator `{expression.get('operator')}` of a node affinity is unknown")
+
+
+def _is_tolerated(taint: Json, pod: Json) -> bool:
+    for one in tables(pod.get("tolerations")):
+        if one.get("effect") not in (None, "", taint.get("effect")):
+            continue
+        if not one.get("key"):
+            if one.get("operator") == "Exists":
+                return True
+            continue
+        if one.get("key") != taint.get("key"):
+            continue
+        if one.get("operator") == "Exists":
+            return True
+        if one.get("operator") in (None, "", "Equal") and (one.get("value") or "") == (taint.get("value") or ""):
+            return True
+    return False

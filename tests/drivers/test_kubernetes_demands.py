@@ -1,0 +1,113 @@
+"""What pods and Workloads demand of their nodes is shown to the run, as it is now; gates of others are obeyed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_kubernetes_dirt import full_node, full_pod, objects, observe
+from test_kubernetes_objects import GPU, node, pod
+
+from gpusched_dsl.drivers.protocol import JobState
+
+Json = dict[str, Any]
+NAME = "ml/p/p-012345"
+
+
+def misfits(one: Json, nodes: list[Json], others: tuple[Json, ...] = ()) -> dict[str, str]:
+    one["spec"]["schedulerName"] = "gpusched-dsl"
+    seen = observe("kubernetes", {"nodes": nodes, "pods": [one, *others], "jobs": []})
+    assert seen.jobs[NAME].state is JobState.PENDING
+    return dict(seen.jobs[NAME].misfits)
+
+
+def small(cpu: str, name: str = "other", where: str = "g1", phase: str = "Running") -> Json:
+    """A pod without GPUs, which other people run."""
+    found = pod(name, 0, where, phase)
+    found["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("more", "nodes", "reasons"),
+    [
+        ({"nodeSelector": {"nvidia.com/gpu.product": "A100"}}, {}, {"g1": "nvidia.com/gpu.product=A100"}),
+        ({}, {"taints": [{"key": "team", "effect": "NoSchedule"}]}, {"g1": "taint team"}),
+        ({"tolerations": [{"operator": "Exists"}]}, {"taints": [{"key": "team", "effect": "NoSchedule"}]}, {}),
+        ({}, {"taints": [{"key": "team", "effect": "PreferNoSchedule"}]}, {}),
+        ({}, {}, {}),
+    ],
+)
+def test_demands_of_a_pod(more: Json, nodes: Json, reasons: dict[str, str]) -> None:
+    second = node("g2", labels={"nvidia.com/gpu.product": "A100"})
+    found = misfits(pod(**more), [node("g1", **nodes), second])
+    assert found.keys() == reasons.keys()
+    assert all(words in found[name] for name, words in reasons.items())
+
+
+def test_other_pods_take_their_share_while_they_run() -> None:
+    """CPU that others use is not free, also that of pods without GPUs; the node is free again when they end."""
+    wanted = pod()
+    wanted["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2"
+    nodes = [node("g1"), node("g2")]
+    assert misfits(wanted, nodes) == {}
+    assert "2 are needed" in misfits(wanted, nodes, (small("3"),))["g1"]
+    assert misfits(wanted, nodes, (small("3", where="g2"),)).keys() == {"g2"}
+    assert misfits(wanted, nodes, (small("3", phase="Succeeded"),)) == {}
+    assert misfits(wanted, nodes, (small("2"),)) == {}
+
+
+def test_gpus_are_left_to_the_plan_but_for_the_size_of_a_node() -> None:
+    busy = pod("busy", 8, "g1", "Running")
+    assert misfits(pod(gpus=8), [node("g1")], (busy,)) == {}
+    assert f"8 of {GPU} free, and 9 are needed" in misfits(pod(gpus=9), [node("g1")])["g1"]
+
+
+def test_devices_by_another_name_are_demands() -> None:
+    sliced = pod()
+    sliced["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/mig-1g.5gb"] = "1"
+    assert "nvidia.com/mig-1g.5gb" in misfits(sliced, [node("g1")])["g1"]
+    own = node("g2")
+    own["status"]["allocatable"]["nvidia.com/mig-1g.5gb"] = "7"
+    assert misfits(sliced, [node("g1"), own]).keys() == {"g1"}
+
+
+def test_gates_and_ports_of_a_pod() -> None:
+    gated = pod(schedulingGates=[{"name": "example.com/quota"}], schedulerName="gpusched-dsl")
+    seen = observe("kubernetes", {"nodes": [node()], "pods": [gated], "jobs": []}).jobs[NAME]
+    assert (seen.state, seen.reason) == (JobState.BLOCKED, "it has the scheduling gate example.com/quota")
+    ports = pod(schedulerName="gpusched-dsl")
+    ports["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    seen = observe("kubernetes", {"nodes": [node()], "pods": [ports], "jobs": []}).jobs[NAME]
+    assert seen.unsupported == "it asks for a port of its node"
+
+
+def test_a_cordoned_node_starts_nothing_and_keeps_its_jobs() -> None:
+    nodes = [node("g1", unschedulable=True), node("g2")]
+    nodes[1]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    seen = observe("kubernetes", {"nodes": nodes, "pods": [], "jobs": []}).nodes
+    assert (seen["g1"].up, seen["g1"].drains) == (False, True)
+    assert (seen["g2"].up, seen["g2"].drains) == (False, False)
+
+
+def test_a_workload_waits_for_the_checks_of_others_and_shows_its_misfits() -> None:
+    lists = objects()
+    first = lists["workloads"][0]
+    lists["nodes"].append(full_node("g3"))
+    lists["nodes"][2]["metadata"]["labels"]["zone"] = "b"
+    assert observe("kueue", lists).jobs["ml/w0/0-w12345"].misfits.keys() == {"g3"}
+    first["status"]["admissionChecks"] = [{"name": "budget", "state": "Pending"}]
+    seen = observe("kueue", lists).jobs["ml/w0/0-w12345"]
+    assert (seen.state, seen.reason) == (JobState.BLOCKED, "the admission check budget has not agreed")
+    first["status"]["admissionChecks"][0]["state"] = "Ready"
+    assert observe("kueue", lists).jobs["ml/w0/0-w12345"].state is JobState.PENDING
+
+
+def test_the_flavor_of_a_workload_is_a_demand() -> None:
+    """Kueue lets a pod set of a flavor run only on its nodes, here those with `zone: a`."""
+    lists = objects()
+    template = full_pod()
+    template["spec"] |= {"nodeSelector": {}, "affinity": {}}
+    lists["workloads"][0]["spec"]["podSets"][0]["template"] = template
+    lists["nodes"][1]["metadata"]["labels"]["zone"] = "b"
+    assert observe("kueue", lists).jobs["ml/w0/0-w12345"].misfits.keys() == {"g2"}
