@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
@@ -14,6 +13,7 @@ from gpusched_dsl.campaigns.extensions import Extensions
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.data.sources.files import DataFile, FileLimits
 from gpusched_dsl.data.sources.reader import FileReader
+from gpusched_dsl.data.sources.sqlite_files import LOGS
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
 from gpusched_dsl.language.blocks.campaigns.methods import START
@@ -205,9 +205,11 @@ def file_digest(path: Path) -> str:
             is_database = file.read(len(SQLITE)) == SQLITE
             file.seek(0)
             _add_to(digest, file)
-        if is_database:  # as the reader of databases does: what was committed may still be in the log
-            with suppress(FileNotFoundError), open(f"{path}-wal", "rb") as log:
-                _add_to(digest, log)
+        for end in LOGS if is_database else ():  # as the reader of databases does: it may contain what was committed
+            log = path.with_name(path.name + end)
+            if log.is_file():
+                with log.open("rb") as file:
+                    _add_to(digest, file)
     except OSError:
         return MISSING
     return digest.hexdigest()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -17,10 +16,10 @@ from gpusched_dsl.data.sources.files import (
     FileColumns,
     FileLimits,
     Unreadable,
-    check_plain,
     decoded_size_fault,
     missing_columns,
 )
+from gpusched_dsl.data.sources.sqlite_files import LOGS, open_committed, open_plain
 from gpusched_dsl.data.sources.untyped import column_of, unusable_column
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -36,47 +35,39 @@ def read_sqlite(file: DataFile, table: str | None, columns: Sequence[str], limit
     GSM2010, GSM2011, GSM2014, GSM2016).
     """
     columns = list(dict.fromkeys(columns))
-    digest = _check_file(file, limits)
-    connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect(f"{file.path.as_uri()}?mode=ro", uri=True)
-        connection.execute("PRAGMA query_only = ON")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.decoded_bytes, 1 << 30))
-        # A view may compute for ever.
-        end = time.monotonic() + _VIEW_SECONDS
-        connection.set_progress_handler(lambda: int(time.monotonic() > end), 1_000_000)
-        table = _table(connection, file.name, table)
-        return _read(connection, f"{file.name} table {table}", table, columns, limits, digest)
+        digest = _check_file(file, limits)
+        with open_committed(file, limits) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.decoded_bytes, 1 << 30))
+            # A view may compute for ever.
+            end = time.monotonic() + _VIEW_SECONDS
+            connection.set_progress_handler(lambda: int(time.monotonic() > end), 1_000_000)
+            table = _table(connection, file.name, table)
+            return _read(connection, f"{file.name} table {table}", table, columns, limits, digest)
+    except OSError as error:
+        raise Unreadable(Fault("GSM2004", f"data file `{file.name}` cannot be opened: {error.strerror}")) from None
     except (sqlite3.Error, ValueError) as error:  # names may not even be UTF-8
         if "interrupted" in str(error):
             raise Unreadable(Fault("GSM2007", f"the query of `{file.name}` takes longer than a minute")) from None
         raise Unreadable(
             Fault("GSM2008", f"data file `{file.name}` is damaged or not an SQLite database", notes=(str(error),))
         ) from None
-    finally:
-        if connection is not None:
-            connection.close()
 
 
 def _check_file(file: DataFile, limits: FileLimits) -> str:
-    try:
-        with open(file.path, "rb", opener=_no_follow) as stream:
-            check_plain(file, os.fstat(stream.fileno()), limits)
-            digest = hashlib.file_digest(stream, "sha256")
-            size = stream.tell()
-    except OSError as error:
-        raise Unreadable(Fault("GSM2004", f"data file `{file.name}` cannot be opened: {error.strerror}")) from None
+    """Return the SHA-256 of a database and its logs; raises Unreadable and OSError."""
+    with open_plain(file, limits) as stream:
+        digest = hashlib.file_digest(stream, "sha256")
+        size = stream.tell()
     if size == 0:
         raise Unreadable(Fault("GSM2010", f"data file `{file.name}` is empty"))
-    # What was committed may still stand in the log beside the database.
-    with contextlib.suppress(FileNotFoundError), open(f"{file.path}-wal", "rb") as log:
-        digest.update(log.read(limits.file_bytes))
+    for end in LOGS:  # which may contain what was committed
+        log = DataFile(file.path.with_name(file.path.name + end), file.name + end)
+        with contextlib.suppress(FileNotFoundError), open_plain(log, limits) as stream:
+            digest.update(stream.read(limits.file_bytes))
     return digest.hexdigest()
-
-
-def _no_follow(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 def _quote(name: str) -> str:

@@ -16,6 +16,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 
+from gpusched_dsl.data.sources.sqlite_files import keeps_rollback_journal
 from gpusched_dsl.online.journal.chain import Json, pack, root
 from gpusched_dsl.online.journal.errors import FORMAT, cannot_open, damage_error, no_journal, other_format
 
@@ -140,14 +141,17 @@ def connect(path: Path, *, write: bool) -> sqlite3.Connection:
 def open_view(path: Path) -> Iterator[sqlite3.Connection]:
     """A copy of a journal as of one moment, also while a run writes it and in a folder that cannot be written.
 
-    SQLite must write to read a file whose last transaction is to be undone; that is done to a copy of the files.
+    SQLite must write to read a file whose last transaction is to be undone, or one in WAL mode; that is done to a copy
+    of the files.
     """
     with ExitStack() as resources:
         try:
-            connection = _snapshot(path, write=False)
+            connection = _snapshot(path, write=False) if keeps_rollback_journal(path) else None
         except sqlite3.OperationalError as failure:
             if failure.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
+            connection = None
+        if connection is None:
             folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="gsdsl-journal-")))
             connection = _snapshot(_copy_files(path, folder / "journal"), write=True)
         yield resources.enter_context(closing(connection))
