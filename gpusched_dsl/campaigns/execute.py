@@ -229,6 +229,7 @@ def _solve_options(options: dict[str, bool | float | str], seed: int) -> SolveOp
 
 def _run(task: Task, workspace: Workspace) -> RunRecord:
     from gpusched_dsl.online.run_config import RunConfig
+    from gpusched_dsl.reporting.runs.metrics import FINISHED
     from gpusched_dsl.workflows.run import run_method, with_read_options
 
     _check_options(task)
@@ -260,7 +261,7 @@ def _run(task: Task, workspace: Workspace) -> RunRecord:
     return RunRecord(
         key=task.key,
         state=FAILED if result.ended == ENDED_WITH_ERROR else DONE,
-        status=result.ended,
+        status="broken" if result.is_broken and result.ended in FINISHED else result.ended,
         objective=result.total,
         unit=result.money,
         bound=result.bound.value,

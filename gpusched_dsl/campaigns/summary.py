@@ -139,6 +139,6 @@ def shortfalls(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> dict[str
 _MEANINGS = {
     "stuck": ": jobs wait and no event follows, so the means are without them",
     "events": ": ended by `most_events`, so the means are without them",
-    "broken": ": the plan violates the model",
+    "broken": ": plans violate the model",
     "limit": ": no solution before the limit",
 }

@@ -95,6 +95,10 @@ def _drive(
     )
     if summary.left_out:
         output.say(f"left out: {count_text(len(summary.left_out), 'job')}")
+    if summary.broken:
+        done = "not carried out" if settings.guard.obeys_model else made
+        output.say(f"violate the model: {count_text(summary.broken, 'plan')} ({done})")
+        return exits.INFEASIBLE
     return exits.OK
 
 

@@ -20,7 +20,7 @@ TABLE = (
         "formatted (fmt --check)",
     ),
     (USAGE, "wrong usage of the command line"),
-    (INFEASIBLE, "infeasible (or infeasible or unbounded); the plan of a policy violates the model"),
+    (INFEASIBLE, "infeasible (or infeasible or unbounded); a plan violates the model, in a solve, a run or a driver"),
     (UNBOUNDED, "unbounded"),
     (NO_SOLUTION_YET, "a limit was reached before any solution was found"),
     (INTERNAL, "internal error: a defect of gsdsl"),

@@ -11,16 +11,18 @@ from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.crash import crash_diagnostic
 from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    """Return 0 at the end of the events, even if the run has not ended and can be resumed."""
+    """Return 0 at the end of the events, even if the run can be resumed; 3 if a plan violates the model."""
     for name in ("methods", "seeds", "replay", "json", "csv", "html", "figures", "bound"):
         if getattr(options, name, None):
             message = f"`--{name}` is only for simulated runs, not for `--live`"
             raise UsageError("GSM6002", message, "remove one of them")
+    from gpusched_dsl.online.planners.violations import VIOLATED
     from gpusched_dsl.workflows.live import run_live_loop
 
     output.only_diagnostics()
@@ -28,6 +30,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     workspace = load_workspace(Path(options.file), diagnostics, allow_outside=options.allow_outside)
     diagnostics.raise_if_errors()
     output.report(diagnostics)
+    warnings: list[Diagnostic] = []
     has_ended = run_live_loop(
         workspace,
         options.live,
@@ -36,7 +39,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
         start=options.start,
         report_from=options.tell_from,
         defect=lambda failure: crash_diagnostic(failure, sys.argv),
+        report=warnings.extend,
     )
+    output.report(warnings)
     if not has_ended:
         journal_note = (
             f"all of them are in {options.journal}"
@@ -44,4 +49,4 @@ def run(options: argparse.Namespace, output: Output) -> int:
             else ("without `--journal` they are not recorded")
         )
         output.note(f"no more events; {journal_note}")
-    return exits.OK
+    return exits.INFEASIBLE if any(warning.code == VIOLATED for warning in warnings) else exits.OK

@@ -158,7 +158,7 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
     output.say()
     for line in summary_lines(result):
         is_late = line.startswith("tardiness") and result.metrics["jobs_late"]
-        output.say_wrapped(output.style(line, LATE) if is_late else line)
+        output.say_wrapped(output.style(line, LATE) if is_late or line.startswith("broken") else line)
     for attribute in result.attributes:
         table = result.by(attribute)
         output.say()
@@ -214,7 +214,9 @@ def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, outpu
 
 
 def exit_code(results: list[RunResult]) -> int:
-    """Return 70 if a total is below its bound, 1 after an error, 130 after Ctrl-C, 5 if a run did not end, else 0."""
+    """Return 70 if a total is below its bound, 1 after an error, 130 after Ctrl-C, 3 if a plan violates the model, 5 if
+    a run did not end, else 0.
+    """
     ends = {result.ended for result in results}
     if any(w.code in (CODE, DISAGREES) for result in results for w in result.warnings):
         return exits.INTERNAL
@@ -222,6 +224,8 @@ def exit_code(results: list[RunResult]) -> int:
         return exits.BAD_INPUT
     if "interrupt" in ends:
         return exits.INTERRUPTED
+    if any(result.is_broken for result in results):
+        return exits.INFEASIBLE
     return exits.OK if ends <= set(FINISHED) else exits.NO_SOLUTION_YET
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from gpusched_dsl.drivers.actuator import Actuator
 from gpusched_dsl.drivers.events import Content, EventMaker, KnownState, event_content
@@ -42,6 +42,7 @@ from gpusched_dsl.online.live.seen_names import SeenNames
 from gpusched_dsl.online.live.session import LiveRun
 from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.planners.protocol import BROKEN
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import LiveParts, live_parts
 
@@ -68,12 +69,16 @@ class DriveOptions:
 
 @dataclass
 class DriveSummary:
-    """What a driver run did: observations, events, plans, changes (in shadow mode: those it would have made)."""
+    """What a driver run did: observations, events, plans, changes (in shadow mode: those it would have made).
+
+    `broken` counts the decisions whose plan violates the model or was refused because it did.
+    """
 
     rounds: int = 0
     events: int = 0
     plans: int = 0
     changes: int = 0
+    broken: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
 
 
@@ -82,7 +87,7 @@ def config_of(settings: DriveSettings, method: str | None = None) -> RunConfig:
     config = RunConfig(
         online=settings.online, scenario=settings.scenario, method=method or settings.method,
         fallback=settings.fallback, time_limit=settings.time_limit, seed=settings.seed,
-        journal=settings.folder / JOURNAL,
+        journal=settings.folder / JOURNAL, refuses_broken=settings.guard.obeys_model,
     )  # fmt: skip
     return config.allowing(config.method, config.fallback)
 
@@ -202,6 +207,7 @@ class _Drive:
         self._report, self._on_record, self._parts, self._mapping = report, on_record, parts, mapping
         self.summary = DriveSummary()
         self._given_up: list[str] = []
+        self._violated: set[str] = set()  # rows told
         self._down = False
         self._unread = SeenNames()
         assert parts.clock.seconds is not None
@@ -302,9 +308,30 @@ class _Drive:
                 self._event_refused(record.id, record.message)
             case Decided() if not record.again:
                 self.summary.plans += 1
+                self._tell_violation(record)
             case Acknowledged(id=id) if id in self._lines.contents:
                 self._maker.known.learn(self._lines.contents.pop(id))
                 self.summary.events += 1
+
+    def _tell_violation(self, decided: Decided) -> None:
+        """Tell the first plan that violates each row."""
+        if decided.violation is UNSET:
+            return
+        self.summary.broken += 1
+        method, _, row = decided.violation.partition(": ")
+        family = row.partition("[")[0]
+        if family in self._violated:
+            return
+        self._violated.add(family)
+        refused = decided.status != BROKEN
+        outcome = "it is not carried out" if refused else "it is carried out, as `obeys_model` is false"
+        self._report(
+            Diagnostic(
+                "GSM5421", f"the plan of {method} violates the model: {row}; {outcome}",
+                help="plan with a method that obeys the rule, such as a solver, or name one as `fallback`",
+                severity=Severity.WARNING,
+            )
+        )  # fmt: skip
 
     def _event_refused(self, id: str, message: str) -> None:
         content = self._lines.contents.pop(id, None)

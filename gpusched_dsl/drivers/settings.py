@@ -23,13 +23,15 @@ PATHS = ("kubeconfig", "token_file", "commands")  # entries of drivers that are 
 @dataclass(frozen=True)
 class GuardSettings:
     """`changes_per_hour` limits actions. Running jobs are stopped only with `preempt`. `attempts` are those of one
-    action before its job is left out. With `checkpoints`, jobs that were put back keep their progress.
+    action before its job is left out. With `checkpoints`, jobs that were put back keep their progress. With
+    `obeys_model` no plan is carried out that violates a row or bound of the model.
     """
 
     changes_per_hour: int = 60
     preempt: bool = False
     attempts: int = 3
     checkpoints: bool = False
+    obeys_model: bool = True
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ def _read_guard(reader: TableReader) -> GuardSettings:
         preempt=bool(reader.get("preempt", bool, default.preempt)),
         attempts=int(_positive(reader, "attempts", default.attempts) or 1),
         checkpoints=bool(reader.get("checkpoints", bool, default.checkpoints)),
+        obeys_model=bool(reader.get("obeys_model", bool, default.obeys_model)),
     )
     reader.finish()
     return guard

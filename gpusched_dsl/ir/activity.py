@@ -60,21 +60,28 @@ class Activity:
     def largest_values(self) -> Floats:
         return np.where(self.open_above > 0, np.inf, self.high)
 
-    def most_violated_row(self, problem: Problem) -> tuple[int, bool] | None:
-        """The row that is broken most whatever the columns are, and whether by its upper side; None when none is."""
-        if not problem.rows:
-            return None
+    def excesses(self, problem: Problem) -> tuple[Floats, Floats]:
+        """Return by how much each row is above its upper side and below its lower side whatever the columns are.
+
+        Both are divided by the magnitude that the row is judged by, and negative where the side is satisfied.
+        """
         scale = np.maximum(1.0, self.size)
         with np.errstate(invalid="ignore"):
             above = (self.smallest_values - problem.row_upper) / np.maximum(scale, np.abs(problem.row_upper))
             below = (problem.row_lower - self.largest_values) / np.maximum(scale, np.abs(problem.row_lower))
         above[np.isneginf(problem.row_upper)] = np.inf
         below[np.isposinf(problem.row_lower)] = np.inf
-        at_above, at_below = int(np.nanargmax(_plain(above))), int(np.nanargmax(_plain(below)))
-        if not max(_plain(above)[at_above], _plain(below)[at_below]) > CERTAIN:
+        return _plain(above), _plain(below)
+
+    def most_violated_row(self, problem: Problem) -> tuple[int, bool] | None:
+        """The row that is broken most whatever the columns are, and whether by its upper side; None when none is."""
+        if not problem.rows:
             return None
-        upper = bool(_plain(above)[at_above] >= _plain(below)[at_below])
-        return (at_above, True) if upper else (at_below, False)
+        above, below = self.excesses(problem)
+        at_above, at_below = int(np.argmax(above)), int(np.argmax(below))
+        if not max(above[at_above], below[at_below]) > CERTAIN:
+            return None
+        return (at_above, True) if above[at_above] >= below[at_below] else (at_below, False)
 
     def bounds_from(self, sides: Floats, *, smallest: bool) -> Floats:
         """For every entry the bound of its column that a side of its row and the other terms leave; NaN-free.

@@ -135,9 +135,10 @@ def loop_of(
     fast: bool = True,
 ) -> EventLoop | SlotLoop:
     """A loop at the beginning of a run, a LiveEventLoop if the run is `external`; without `fast`, no fast replay."""
-    verify, policy = setup.config.verify, _policy_of(setup.planner)
-    divided = setup.controllers > 1  # each plan satisfies the model for its own jobs and nodes
-    examine = None if verify == "none" or divided else PlanCheck(full=verify == "full")
+    config, policy = setup.config, _policy_of(setup.planner)
+    strict = config.refuses_broken
+    verifies = strict or config.verify != "none"
+    examine = PlanCheck(full=strict or config.verify == "full", strict=strict) if verifies else None
     recorded = journal is not None or setup.external
     if setup.controllers > 1:
         against: tuple[str, ...] = (BY_CONTROLLERS,)

@@ -8,8 +8,12 @@ from msgspec import structs
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.online.planners.failures import Failures
 from gpusched_dsl.online.planners.protocol import Planner
+from gpusched_dsl.online.planners.violations import VIOLATED, BrokenRows
+from gpusched_dsl.online.run_record import BrokenPlans
 
 
 @dataclass(eq=False)
@@ -18,6 +22,7 @@ class RunDiagnostics:
 
     warnings: list[Diagnostic] = field(default_factory=list)
     failures: dict[tuple[str, str], Failures] = field(default_factory=dict)
+    broken: BrokenPlans | None = None
 
     def count_failures(self, planner: Planner, error: DiagnosticError, now: float, unit: str) -> None:
         """Count the diagnostics of a failed plan."""
@@ -26,6 +31,28 @@ class RunDiagnostics:
             earlier = self.failures.get(key)
             first = Failures(planner.name, diagnostic, now, unit)
             self.failures[key] = first if earlier is None else earlier.count_another()
+
+    def count_broken(self, method: str, now: float, rows: BrokenRows, *, refused: bool = False) -> None:
+        """Count a plan that violates the model."""
+        before = self.broken or BrokenPlans(0, 0, rows.text, rows.excess, rows.relative, method, now)
+        found = before
+        if rows.relative > before.relative:
+            found = BrokenPlans(0, 0, rows.text, rows.excess, rows.relative, method, now)
+        self.broken = found._replace(
+            plans=before.plans + 1, rows=before.rows + rows.count, refused=before.refused + refused
+        )
+
+    def _warning_of_broken(self, plans: int, unit: str, span: Span | None) -> tuple[Diagnostic, ...]:
+        """Return the warning that counts the plans that violate the model and took effect."""
+        found = self.broken
+        if found is None or found.plans == found.refused:
+            return ()
+        number = found.plans - found.refused
+        many = f"{number} of {count_text(plans, 'plan')} {'violates' if number == 1 else 'violate'} the model"
+        worst = f"the worst, by `{found.method}` at {found.time:g} {unit}: {found.text}"
+        message = f"{many} in {count_text(found.rows, 'row')}; {worst}"
+        help = "the run continues with these plans; `gsdsl solve --backend POLICY` lists all violations of a plan"
+        return (Diagnostic(VIOLATED, message, span, help=help, severity=Severity.WARNING),)
 
     def warn_of_crashes(self, planner: Planner) -> None:
         """Warn of the first crash of each kind: the run continues with the fallback, or as before."""
@@ -39,9 +66,10 @@ class RunDiagnostics:
         if not any(other.code == warning.code for other in self.warnings):
             self.warnings.append(warning)
 
-    def all_warnings(self, fallback: str | None) -> tuple[Diagnostic, ...]:
-        """Return all warnings; those of failures name the fallback."""
-        return (*self.warnings, *(failures.warning(fallback) for failures in self.failures.values()))
+    def all_warnings(self, fallback: str | None, plans: int, unit: str, span: Span | None) -> tuple[Diagnostic, ...]:
+        """Return all warnings of a run of so many plans; those of failures name the fallback."""
+        of_failures = (failures.warning(fallback) for failures in self.failures.values())
+        return (*self.warnings, *self._warning_of_broken(plans, unit, span), *of_failures)
 
     def copy(self) -> RunDiagnostics:
-        return RunDiagnostics(list(self.warnings), dict(self.failures))
+        return RunDiagnostics(list(self.warnings), dict(self.failures), self.broken)

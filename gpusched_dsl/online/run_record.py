@@ -39,6 +39,23 @@ class RunStep(NamedTuple):
     bound: float | None
 
 
+class BrokenPlans(NamedTuple):
+    """How many plans of a run violate the model, in how many rows and bounds together, and the worst of them.
+
+    `text` is the worst row, `excess` by how much it is violated, in its unit (0 if unknown), `relative` the same
+    divided by its magnitude; `method` made that plan, at `time`. `refused` counts the plans that were not put into effect.
+    """
+
+    plans: int
+    rows: int
+    text: str
+    excess: float
+    relative: float
+    method: str
+    time: float
+    refused: int = 0
+
+
 # Why a run is planned event by event, whatever its data: nothing that an author would look for.
 BY_SOLVER = "a solver computes every plan"
 BY_PROGRAM = "a program decides every plan"
@@ -57,7 +74,8 @@ class RunOutcome:
 
     `ended` is `finished`, `horizon` (slots are over), `interrupt`, `error`, `stuck` (jobs wait and nothing will
     happen) or `events` (the most events). `unit` names the unit of all times; `money` that of the total.
-    `event_by_event` has the reasons why there was no fast replay, each the end of `... because`.
+    `event_by_event` has the reasons why there was no fast replay, each the end of `... because`. `broken` counts the
+    plans that violate the model; it is None if there are none.
     """
 
     online: CheckedOnline
@@ -73,6 +91,7 @@ class RunOutcome:
     warnings: tuple[Diagnostic, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     event_by_event: tuple[str, ...] = ()
+    broken: BrokenPlans | None = None
 
     @property
     def total(self) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.units import UNITS, convertible, number_factor
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.chain import Json
@@ -72,14 +73,25 @@ def run_live_loop(
     start: str | None = None,
     report_from: int | None = None,
     defect: Defect = plain_defect,
+    report: Callable[[Sequence[Diagnostic]], None] = lambda warnings: None,
 ) -> bool:
     """Read events from `source` and write decisions to `out` until the events end; return whether the run has ended.
 
-    `start` is the date at time 0; `defect` makes the diagnostic of an internal error. Raises DiagnosticError with all
+    `start` is the date at time 0; `defect` makes the diagnostic of an internal error. `report` gets the
+    warnings of the run at the end. Raises DiagnosticError with all
     errors in text, data and names, and as `run_live` does.
     """
     parts = live_parts(workspace, config, start=start)
-    return run_live(
-        parts.make_loop, source, out, name=parts.name, clock=parts.clock, journal=config.journal,
+    loops: list[LiveEventLoop] = []
+
+    def make(steps: StepJournal | None) -> LiveEventLoop:
+        loops.append(parts.make_loop(steps))
+        return loops[-1]
+
+    has_ended = run_live(
+        make, source, out, name=parts.name, clock=parts.clock, journal=config.journal,
         header=parts.header, report_from=report_from, defect=defect,
     )  # fmt: skip
+    for loop in loops:
+        report(loop.warnings())
+    return has_ended

@@ -26,7 +26,7 @@ from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import loop_of, online_named, run_scenario, setup_of
 from gpusched_dsl.online.planners.protocol import AS_BEFORE
-from gpusched_dsl.online.planners.verification import CODE as BROKEN_PLAN
+from gpusched_dsl.online.planners.violations import VIOLATED
 from gpusched_dsl.online.progress import CostSamples
 from gpusched_dsl.online.run_config import RunConfig, is_program
 from gpusched_dsl.online.run_info import RunInfo
@@ -175,10 +175,10 @@ def _verify_replay(outcome: RunOutcome, info: RunInfo, loop: EventLoop | SlotLoo
     if simulated.ended == "interrupt":
         return outcome, info
     difference = disagreement(outcome, simulated)
-    added = tuple(warning for warning in simulated.warnings if warning.code == BROKEN_PLAN)
+    added = tuple(warning for warning in simulated.warnings if warning.code == VIOLATED)
     added += () if difference is None else (difference,)
     info = replace(info, warnings=(*info.warnings, *errors, *added))
-    return (outcome if difference is None else simulated), info
+    return (replace(outcome, broken=simulated.broken) if difference is None else simulated), info
 
 
 class _StopMonitor(Silent):

@@ -103,7 +103,7 @@ def test_a_policy_reads_few_of_the_quantities() -> None:
     waiting = set[str]()
     loop = loop_with(SHARING.replace("SHARE", "off"), "Synthetic", "Twelve", "EDF")
 
-    def examine(loop: object, instance: Instance, plan: object) -> None:
+    def examine(instance: Instance, plan: object, number: int) -> None:
         for part in (instance.store.sets, instance.store.params):
             assert isinstance(part, OnDemand)
             waiting.update(part.waiting())

@@ -1,14 +1,17 @@
-"""Plans of a run are checked against the rows of the model in production: some by default, all with `verify="full"`."""
+"""Every plan of a run is verified against the rows of the model; a run with broken plans says so everywhere."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.run import exit_code
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
@@ -28,12 +31,53 @@ def test_a_plan_that_breaks_a_row_is_told_once(tmp_path: Path) -> None:
     broken = model(tmp_path, machines(2, JOBS).replace(*ONE))
     result = broken.run(method="SRPT")
     [told] = [warning for warning in result.warnings if warning.code == "GSM7008"]
-    assert "`single` is 2, at most 1" in told.message
-    assert "at 0.5 h" in told.message
+    assert "by `SRPT` at 0.5 h: `single` is 2, at most 1" in told.message
     assert result.ended == "finished"
+    # j0 and j1 run together from 0.5 h on, and j2 and j3 from 2.5 h on: 2 of the plans, in one row each.
+    assert (result.metrics["plans_broken"], result.metrics["rows_broken"]) == (2, 2)
+    assert result.steps.filter(pl.col("status") == "broken")["time"].to_list() == [0.5, 2.5]
     none = broken.run(method="SRPT", verify="none")
     assert "GSM7008" not in [warning.code for warning in none.warnings]
     assert none.total == result.total
+
+
+def test_a_table_marks_the_method_and_never_calls_it_the_best(tmp_path: Path) -> None:
+    """A plan that breaks a row in between is counted, whatever its number, and the command fails."""
+    path = tmp_path / "run.gsm"
+    path.write_text(machines(2, JOBS).replace(*ONE))
+    compared = gs.load(path).run(method=["SRPT", "highs"])
+    rows = {row.method: row for row in compared.rows}
+    assert compared.is_best(rows["highs"])
+    assert not compared.is_best(rows["SRPT"])
+    assert "broken: 2 of" in compared.remark(rows["SRPT"])
+    assert "in 2 rows, the worst by 1: `single` is 2, at most 1" in compared.remark(rows["SRPT"])
+    assert compared.remark(rows["highs"]) == ""
+    assert exit_code(list(compared.results)) == exits.INFEASIBLE
+    assert exit_code([compared["highs"]]) == exits.OK
+
+
+# Two racks; a gang of the placement may be in one rack only, said by binaries that no policy knows.
+APART = (
+    "placement run[j, n]",
+    """var in_rack[Jobs, Nodes] binary;
+  constraint marks[j in Jobs, n in Nodes]: run[j, n] <= in_rack[j, n];
+  constraint few: sum[j in Jobs, n in Nodes] in_rack[j, n] <= 1;
+  placement run[j, n]""",
+)
+
+
+def test_rows_over_variables_that_the_policy_leaves_open_are_found_by_propagation(tmp_path: Path) -> None:
+    """No row is broken by itself: each could be satisfied by some value of the binaries."""
+    result = model(tmp_path, machines(2, JOBS).replace(*APART)).run(method="SRPT")
+    assert result.metrics["plans_broken"] == 2
+    assert "`few` is 2, at most 1" in next(w.message for w in result.warnings if w.code == "GSM7008")
+
+
+def test_a_resumed_run_counts_the_plans_of_its_journal(tmp_path: Path) -> None:
+    broken, stops = model(tmp_path, machines(2, JOBS).replace(*ONE)), iter([False] * 5 + [True] * 100)
+    options = {"method": "SRPT", "journal": tmp_path / "run.db"}
+    assert broken.run(**options, stop=lambda: next(stops)).ended == "interrupt"
+    assert broken.run(**options).metrics["plans_broken"] == 2
 
 
 @pytest.mark.slow
@@ -69,7 +113,8 @@ def test_a_defective_planner_is_found() -> None:
     loop.planner, loop.fast_replay, loop.stop = Doubled(), None, lambda: bool(loop.steps)
     with pytest.raises(DiagnosticError, match="the plan runs the job `j0` in several places at once"):
         loop.run()
-    assert ["`once[j0]` is 2, at most 1" in warning.message for warning in loop.diagnostics.warnings] == [True]
+    assert loop.diagnostics.broken is not None
+    assert loop.diagnostics.broken.text == "`once[j0]` is 2, at most 1"
 
 
 @pytest.mark.parametrize("verify", ["typo", "", 1, None])

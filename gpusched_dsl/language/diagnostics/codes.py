@@ -333,6 +333,7 @@ CODES: dict[str, str] = {
     "GSM5409": "record of a driver run cannot be used",
     "GSM5410": "guard rail stops actions",
     "GSM5411": "nothing to compare with a cluster",
+    "GSM5421": "plan is not carried out",
     "GSM5501": "service cannot start",
     "GSM5502": "request without a valid token",
     "GSM5503": "unknown session or path",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
+from msgspec import UNSET
+
 from gpusched_dsl.ir.domains import decode
 from gpusched_dsl.online.data.carry import CurrentPlan
 from gpusched_dsl.online.data.plan_codes import PlanCodes
@@ -11,8 +13,10 @@ from gpusched_dsl.online.live.messages import Decided, Entry
 from gpusched_dsl.online.run_record import RunStep
 
 
-def decision_of(step: RunStep, plan: CurrentPlan, variables: Set[str], codes: PlanCodes) -> Decided:
-    """Return the record of a step with the values of some variables of its plan."""
+def decision_of(
+    step: RunStep, plan: CurrentPlan, variables: Set[str], codes: PlanCodes, violation: str = ""
+) -> Decided:
+    """Return the record of a step with the values of some variables of its plan, and what that plan violates."""
     entries = {}
     for name in sorted(variables & plan.values.keys()):
         values = plan.values[name]
@@ -21,4 +25,5 @@ def decision_of(step: RunStep, plan: CurrentPlan, variables: Set[str], codes: Pl
     return Decided(
         step=step.number + 1, time=step.time, why=list(step.why), method=step.method, status=step.status,
         seconds=step.plan_seconds, objective=step.objective, bound=step.bound, entries=entries,
+        violation=violation or UNSET,
     )  # fmt: skip

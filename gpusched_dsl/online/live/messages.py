@@ -234,6 +234,13 @@ class Decided(Record, tag="decision", kw_only=True):
     again: Annotated[bool, Meta(description="whether it may have been told before, by a process that was killed")] = (
         False
     )
+    violation: Annotated[
+        str | msgspec.UnsetType,
+        Meta(
+            description="the method and the worst row or bound of the model that its plan violates; absent if it "
+            "violates none. With status `broken` the entries are that plan, with status `none` it was refused."
+        ),
+    ] = msgspec.UNSET
 
 
 class Finished(Record, tag="finished", kw_only=True):

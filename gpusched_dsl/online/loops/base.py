@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ from gpusched_dsl.online.loops.stated_charges import charge_plan
 from gpusched_dsl.online.loops.step_journal import StepJournal, read_plan, step_of
 from gpusched_dsl.online.planners.completion import PlanCompletion
 from gpusched_dsl.online.planners.fallback import plan_with_fallback
-from gpusched_dsl.online.planners.protocol import ControllerState, Outlook, Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import BROKEN, VIOLATES, ControllerState, Outlook, Plan, PlanningRequest
+from gpusched_dsl.online.planners.violations import BrokenRows, violation_note
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 from gpusched_dsl.online.run_record import RunOutcome, RunStep
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
@@ -40,16 +42,17 @@ from gpusched_dsl.online.simulation.world import PlanChanges, World
 class SimulationLoop:
     """The state of one run. Subclasses decide when time advances and when to plan.
 
-    `stop` is asked before each event and while plans are computed. `on_plan` is called after each plan, `examine`
-    with each new plan. `event_by_event` are the reasons against a fast replay of the complete run. `look_ahead` returns
-    the futures for planners that simulate their plans.
+    `stop` is asked before each event and while plans are computed. `on_plan` is called after each plan. `examine` finds
+    the rows of the model that a plan violates, before it takes effect; it gets the number of the plan.
+    `event_by_event` are the reasons against a fast replay of the complete run. `look_ahead` returns the futures for
+    planners that simulate their plans.
     """
 
     setup: RunSetup
     journal: StepJournal | None = None
     stop: Callable[[], bool] = lambda: False
     on_plan: Callable[[SimulationLoop], None] = lambda loop: None
-    examine: Callable[[SimulationLoop, Instance, Plan], None] | None = None
+    examine: Callable[[Instance, Plan, int], BrokenRows | None] | None = None
     event_by_event: tuple[str, ...] = ()
     look_ahead: Callable[[SimulationLoop, InstanceView, Instance], Outlook] | None = field(default=None, kw_only=True)
 
@@ -153,7 +156,13 @@ class SimulationLoop:
                     limited_request = replace(request, seconds=deadline.rest_of(self.config.time_limit))
                     planners = (self.planner, self.fallback)
                     plan, failure = plan_with_fallback(
-                        planners, limited_request, self.diagnostics, self.world.now, self.unit, self.online.span
+                        planners,
+                        limited_request,
+                        self.diagnostics,
+                        self.world.now,
+                        self.unit,
+                        self.online.span,
+                        partial(self._refused, request.instance),
                     )
                     plan = self._with_open_variables(request.instance, plan)
                 deadline.check()
@@ -163,8 +172,7 @@ class SimulationLoop:
             raise Abandoned from None
         planned = time.perf_counter()
         instance, before = request.instance, self.last_result
-        if is_new and self.examine is not None:
-            self.examine(self, instance, plan)
+        plan = self._marked(instance, plan)
         reader = (
             AllocationReader(self.online, instance.store, self.base.limits, part)
             if before is None
@@ -185,6 +193,28 @@ class SimulationLoop:
             plan, instance, part, reader, request.running, why, failure, seconds, built - began, others, request.known
         )
         return self.last_result
+
+    def _refused(self, instance: Instance, plan: Plan) -> BrokenRows | None:
+        """Return the rows because of which a plan must not take effect; None if it may."""
+        if not self.config.refuses_broken or self.examine is None:
+            return None
+        found = self.examine(instance, plan, self.step_count)
+        if found is not None:
+            self.diagnostics.count_broken(plan.method, self.world.now, found, refused=True)
+        return found
+
+    def _marked(self, instance: Instance, plan: Plan) -> Plan:
+        """Return the plan, marked as broken if it violates the model; one from the journal may be marked already."""
+        if self.examine is None or self.config.refuses_broken:
+            return plan
+        found = self.examine(instance, plan, self.step_count)
+        if found is None and plan.status == BROKEN:  # by variables that no journal keeps
+            found = BrokenRows(1, plan.violation)
+        if found is None:
+            return plan
+        self.diagnostics.count_broken(plan.method, self.world.now, found)
+        notes = (note for note in plan.notes if not note.startswith(VIOLATES))
+        return replace(plan, status=BROKEN, notes=(*notes, violation_note(plan.method, found)))
 
     def _with_open_variables(self, instance: Instance, plan: Plan) -> Plan:
         """Return the plan with the open variables that this run reads, or warn once that there are no such values."""
@@ -318,7 +348,7 @@ class SimulationLoop:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def outcome(self, ended: str, **extra: Any) -> RunOutcome:
-        setup, fallback = self.setup, None if self.fallback is None else self.fallback.name
+        setup = self.setup
         return RunOutcome(
             online=self.online,
             base=self.base,
@@ -330,10 +360,16 @@ class SimulationLoop:
             slot_length=setup.slot_length,
             events=self.events,
             quantities=setup.quantities,
-            warnings=self.diagnostics.all_warnings(fallback),
+            warnings=self.warnings(),
+            broken=self.diagnostics.broken,
             extra=extra,
             event_by_event=self.event_by_event,
         )
+
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """Return the warnings of the run so far."""
+        fallback = None if self.fallback is None else self.fallback.name
+        return self.diagnostics.all_warnings(fallback, self.step_count, self.unit, self.online.span)
 
     def warn(self, code: str, message: str, help: str | None = None) -> None:
         warning = Diagnostic(code, message, self.online.span, help=help, severity=Severity.WARNING)

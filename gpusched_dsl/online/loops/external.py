@@ -166,7 +166,8 @@ class LiveEventLoop(EventLoop):
         if result is not None:
             assert self.current_plan is not None
             variables = self.setup.kept_variables
-            self._unreported.append(decision_of(self.steps[-1], self.current_plan, variables, self.codes))
+            violation = result.plan.violation
+            self._unreported.append(decision_of(self.steps[-1], self.current_plan, variables, self.codes, violation))
         return result
 
     def decisions(self) -> Sequence[Decided]:
@@ -253,6 +254,7 @@ class LiveEventLoop(EventLoop):
             "done": int((world.status == DONE).sum()) + self._forgotten_done,
             "present": len(world.present()),
             "plans": self.step_count,
+            "plans_broken": 0 if self.diagnostics.broken is None else self.diagnostics.broken.plans,
         }
 
     # --- long runs ---------------------------------------------------------------------------------------------------

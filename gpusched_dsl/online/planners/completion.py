@@ -19,7 +19,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan
-from gpusched_dsl.online.planners.violations import violation_in
+from gpusched_dsl.online.planners.violations import rows_broken_for_certain
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import SolveOptions
@@ -57,7 +57,8 @@ class PlanCompletion:
         except DiagnosticError as error:
             return plan, _warning(plan, when, missing, error.diagnostics[0].message)
         if found is None:
-            return plan, _warning(plan, when, missing, violation_in(instance, plan))
+            broken = rows_broken_for_certain(instance, plan)
+            return plan, _warning(plan, when, missing, None if broken is None else broken.text)
         return replace(plan, values={**plan.values, **found}), None
 
     def _solve(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.online.planners.failures import is_of_solving
 from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, PlanningRequest
-from gpusched_dsl.online.planners.violations import is_large, violation_in
+from gpusched_dsl.online.planners.violations import (
+    VIOLATED,
+    BrokenRows,
+    is_large,
+    rows_broken_for_certain,
+    violation_note,
+)
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 
 
@@ -20,14 +26,17 @@ def plan_with_fallback(
     now: float,
     unit: str,
     span: Span | None = None,
+    refused: Callable[[Plan], BrokenRows | None] = lambda plan: None,
 ) -> tuple[Plan, DiagnosticError | None]:
     """Return the plan of the first planner that finds one, else the running jobs; and the first error of a solver.
 
     Each planner may take the seconds of the request. Failures and crashes are added to the diagnostics of the run. A
     plan that runs nothing although the model does not permit this is a failure if another planner is there: all jobs
-    might wait for ever. `span` is where an error is shown that has no other place.
+    might wait for ever. So is a plan that `refused` returns broken rows for. `span` is where an error is shown that has
+    no other place.
     """
     failure: DiagnosticError | None = None
+    notes: list[str] = []
     present = [planner for planner in planners if planner is not None]
     for planner in present:
         try:
@@ -45,9 +54,19 @@ def plan_with_fallback(
         if plan is not None and planner.name != present[-1].name and (idle := _idleness(request, plan, span)):
             diagnostics.count_failures(planner, idle, now, unit)
             plan = None  # no failure: an arrival is not to blame
+        if plan is not None and (broken := refused(plan)) is not None:
+            diagnostics.count_failures(planner, _refusal(plan, broken, span), now, unit)
+            notes.append(violation_note(plan.method, broken))
+            plan = None
         if plan is not None:
             return plan, failure
-    return Plan({} if request.running is None else request.running, AS_BEFORE, "none"), failure
+    return Plan({} if request.running is None else request.running, AS_BEFORE, "none", notes=tuple(notes)), failure
+
+
+def _refusal(plan: Plan, broken: BrokenRows, span: Span | None) -> DiagnosticError:
+    message = f"the plan of `{plan.method}` violates the model: {broken.text}"
+    help = "plan with a method that obeys the rule, such as a solver, or soften the rule in the model"
+    return DiagnosticError([Diagnostic(VIOLATED, message, span, help=help)])
 
 
 def _without_plan(planner: Planner, why: str, span: Span | None) -> DiagnosticError:
@@ -64,8 +83,8 @@ def _idleness(request: PlanningRequest, plan: Plan, span: Span | None) -> Diagno
         return None
     if any((values.values != 0).any() for values in plan.values.values()):
         return None
-    broken = violation_in(request.instance, plan)
+    broken = rows_broken_for_certain(request.instance, plan)
     if broken is None:
         return None
-    message = f"the plan of `{plan.method}` runs nothing and violates constraints of the model: {broken}"
+    message = f"the plan of `{plan.method}` runs nothing and violates constraints of the model: {broken.text}"
     return DiagnosticError([Diagnostic("GSM4015", message, span)])

@@ -45,7 +45,7 @@ from gpusched_dsl.online.planners.protocol import (
     VariedRollout,
 )
 from gpusched_dsl.online.planners.varying import Varied, search
-from gpusched_dsl.online.planners.violations import is_large, violation_in
+from gpusched_dsl.online.planners.violations import is_large, rows_broken_for_certain
 from gpusched_dsl.policies.without_run import portfolio_without_run
 
 MOST_SEED = 2**31
@@ -227,7 +227,7 @@ class PortfolioPlanner:
                 rest -= 1
                 plan = mixture(placement, best, other, jobs)
                 of_plan = _costs(plan, continuing, futures, outlook)
-                if is_less(of_plan, of_best) and violation_in(instance, plan) is None:
+                if is_less(of_plan, of_best) and rows_broken_for_certain(instance, plan) is None:
                     best, of_best = plan, of_plan
                     yield best, of_best
 

@@ -13,6 +13,8 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.planners.variations import Variation
 
 AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
+BROKEN: Final = "broken"  # the status of a plan that violates the model
+VIOLATES: Final = "violates the model, by "  # a note of such a plan, or of one in place of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,11 @@ class Plan:
     again: VariableValues | None = None
     remembered: Mapping[str, VariableValues] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def violation(self) -> str:
+        """Return which row or bound of the model this plan, or the refused one in place of it, violates; else ""."""
+        return next((note.removeprefix(VIOLATES) for note in self.notes if note.startswith(VIOLATES)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,39 +1,90 @@
-"""Plans of a run, checked against the rows of the model: the first ones and some later, or all with `verify="full"`."""
+"""Every plan of a run, verified against the rows of the model before it takes effect."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
+import numpy as np
+
+from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
-from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.compiling.tightening.open_part import open_part
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan
-from gpusched_dsl.online.planners.violations import is_large, violation_in
+from gpusched_dsl.online.planners.violations import (
+    BrokenRows,
+    broken_by_propagation,
+    fixed_problem,
+    is_large,
+    is_open,
+    open_names,
+)
 
-CODE = "GSM7008"
+JUDGE: Final = "highs"
+SOLVE_SECONDS: Final = 10.0  # to find values of the variables that a plan leaves open
 
 
 @dataclass(frozen=True)
 class PlanCheck:
-    """Warns once of the first plan that breaks the model.
+    """Finds the rows and bounds that a plan violates; points of solvers are verified where they are made.
 
-    A sample has the plans 0, 1, 2, 4, 8 and so on, of policies alone: points of solvers are checked where they are
-    made. Variables that a policy leaves open may have any value within their bounds, and rows under a condition are not
-    looked at, so what is found is sure.
+    By default variables that a plan leaves open may have any value, as far as propagation can tell, and of models with
+    large families of variables the plans 0, 1, 2, 4, 8 and so on are verified. With `full` all plans are, and a solver
+    looks for values of the open variables. With `strict` a plan that cannot be verified counts as broken.
     """
 
     full: bool = False
+    strict: bool = False
 
-    def __call__(self, loop: SimulationLoop, instance: Instance, plan: Plan) -> None:
-        number = loop.step_count
-        if not self.full and (number & (number - 1) or plan.objective is not None or is_large(instance)):
-            return
-        if plan.status == "none" or any(warning.code == CODE for warning in loop.diagnostics.warnings):
-            return
-        broken = violation_in(instance, plan)
-        if broken is not None:
-            message = f"the plan of `{plan.method}` at {loop.world.now:g} {loop.unit} violates the model: {broken}"
-            help = "the run continues with these plans; `gsdsl solve --backend POLICY` lists all violations of a plan"
-            loop.diagnostics.warnings.append(
-                Diagnostic(CODE, message, loop.online.span, help=help, severity=Severity.WARNING)
-            )
+    def __call__(self, instance: Instance, plan: Plan, number: int) -> BrokenRows | None:
+        """Return what the plan with this number violates; None if nothing is found."""
+        if plan.status == "none" or plan.objective is not None:
+            return None
+        if not self.full and number & (number - 1) and is_large(instance):
+            return None
+        try:
+            problem = fixed_problem(instance, plan)
+            if isinstance(problem, BrokenRows):
+                return problem
+            found = broken_by_propagation(problem)
+            if found is None and self.full and (problem.lower < problem.upper).any():
+                found = self._broken_by_completion(problem)
+        except DiagnosticError as error:
+            message = f"the plan cannot be verified: {error.diagnostics[0].message}"
+            return BrokenRows(1, message) if self.strict else None
+        return found
+
+    def _broken_by_completion(self, problem: Problem) -> BrokenRows | None:
+        """Return what the plan violates whatever the open variables are; None if some values complete it.
+
+        Raises DiagnosticError as solves do.
+        """
+        bounds = propagate(problem)
+        for values in (np.zeros(problem.columns), bounds.upper, bounds.lower):
+            point = np.clip(np.where(np.isfinite(values), values, 0.0), bounds.lower, bounds.upper)
+            verified = verify(problem, point)
+            if verified.feasible:
+                return None
+        if not is_open(problem).any():
+            worst = verified.worst[0]
+            return BrokenRows(len(verified.worst), str(worst), worst.absolute, worst.relative)
+        return self._broken_by_solve(problem)
+
+    def _broken_by_solve(self, problem: Problem) -> BrokenRows | None:
+        from gpusched_dsl.backends.isolation.backend import guard
+        from gpusched_dsl.backends.protocol import SolveOptions
+        from gpusched_dsl.solving.solve import solve_problem
+
+        options = SolveOptions(time_limit=SOLVE_SECONDS)
+        solved = solve_problem(open_part(replace(problem, objectives=())), guard(JUDGE, everything=True), options)
+        solved.close()
+        if solved.point is not None:
+            return None
+        if solved.status is Status.INFEASIBLE:
+            return BrokenRows(1, f"no values of {open_names(problem)} complete it")
+        late = f"no values of {open_names(problem)} that complete it were found in time"
+        return BrokenRows(1, late) if self.strict else None

@@ -17,6 +17,7 @@ from gpusched_dsl.reporting.grid import WARNING, Grid, GridColumn
 from gpusched_dsl.reporting.method_comparison import MethodComparison
 from gpusched_dsl.reporting.runs.metrics import FINISHED, METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
+from gpusched_dsl.reporting.runs.summary import broken_text
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.figures.figure import Figure
@@ -43,7 +44,10 @@ class RunRow:
         if self.result is None:
             return self.diagnostics[0].message if self.diagnostics else ""
         unfinished = self.result.metrics["jobs_unfinished"]
-        return f"{unfinished} unfinished" if unfinished else ""
+        parts = [f"{unfinished} unfinished"] if unfinished else []
+        if self.result.is_broken:
+            parts.append(f"broken: {broken_text(self.result)}")
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +75,11 @@ class RunComparison(MethodComparison[RunRow]):
         return tuple(dict.fromkeys(name for result in self.results for name in result.costs))
 
     def rank_value(self, row: RunRow) -> float | None:
-        """Return the total of a finished run; its mean completion time if no method is charged anything."""
-        if row.result is None or row.result.ended not in FINISHED:
+        """Return the total of a finished run; its mean completion time if no method is charged anything.
+
+        A method whose plans violate the model is not ranked.
+        """
+        if row.result is None or row.result.ended not in FINISHED or row.result.is_broken:
             return None
         return row.result.total if self.is_charged else _float(row.result.metrics[COMPLETION])
 
@@ -88,7 +95,9 @@ class RunComparison(MethodComparison[RunRow]):
     def refutes(self, row: RunRow) -> bool:
         """Whether the total of a row is below the bound: then one of the two is wrong."""
         total = self._total(row)
-        return total is not None and self.bound is not None and self.bound.is_refuted_by(total)
+        if total is None or self.bound is None or (row.result is not None and row.result.is_broken):
+            return False
+        return self.bound.is_refuted_by(total)
 
     @property
     def contradictions(self) -> tuple[Diagnostic, ...]:
@@ -211,8 +220,8 @@ class RunComparison(MethodComparison[RunRow]):
         return GridColumn(header, texts, right=True, optional=optional, marks=marks)
 
     def is_bad(self, row: RunRow) -> bool:
-        """Whether the method was refused or failed."""
-        return row.status in ("refused", "error", "stuck")
+        """Whether the method was refused or failed, or its plans violate the model."""
+        return row.status in ("refused", "error", "stuck") or (row.result is not None and row.result.is_broken)
 
     def footer(self) -> list[str]:
         """Return the lines below the table: the bound, the meaning of the columns, and missing methods."""

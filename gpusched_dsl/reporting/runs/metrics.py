@@ -89,6 +89,8 @@ METRICS: Final[Mapping[str, Metric]] = {
         Metric("halts", COUNT, "running jobs that were halted, by plans and failures"),
         Metric("boots", COUNT, "nodes switched on, or changed to another type"),
         Metric("plans", COUNT, "computed plans"),
+        Metric("plans_broken", COUNT, "computed plans that violate rows or bounds of the model"),
+        Metric("rows_broken", COUNT, "violated rows and bounds of the model, over all plans"),
         Metric("fallback_share", SHARE, "plans that the main method did not compute, divided by `plans`"),
         Metric("plan_seconds", SECONDS, "total time of computing plans"),
         Metric("plan_seconds_mean", SECONDS, "mean time of computing a plan"),
@@ -242,11 +244,13 @@ def _changes(history: RunHistory) -> dict[str, Number]:
 
 
 def _plans(history: RunHistory, method: str) -> dict[str, Number]:
-    steps = history.outcome.steps
+    steps, broken = history.outcome.steps, history.outcome.broken
     seconds = np.array([s.plan_seconds for s in steps])
     others = sum(s.method != method for s in steps)
     return {
         "plans": len(steps),
+        "plans_broken": 0 if broken is None else broken.plans,
+        "rows_broken": 0 if broken is None else broken.rows,
         "fallback_share": others / len(steps) if steps else None,
         "plan_seconds": float(seconds.sum()),
         "plan_seconds_mean": _mean(seconds),

@@ -42,6 +42,12 @@ class RunResultData:
         return self.outcome.ended
 
     @property
+    def is_broken(self) -> bool:
+        """Whether plans that violate the model took effect: other methods may cost more for obeying it."""
+        broken = self.outcome.broken
+        return broken is not None and broken.plans > broken.refused
+
+    @property
     def event_by_event(self) -> tuple[str, ...]:
         """Return why every plan was computed, each the end of `because`; empty for a fast replay."""
         return self.outcome.event_by_event
@@ -104,7 +110,7 @@ class RunResultData:
     def contradiction(self) -> Diagnostic | None:
         """Return the diagnostic GSM9002 if the total of a finished run is below the bound; else None."""
         bound = self.bound
-        if self.ended not in COMPLETE or bound.value is None or not bound.is_refuted_by(self.total):
+        if self.ended not in COMPLETE or self.is_broken or bound.value is None or not bound.is_refuted_by(self.total):
             return None
         return contradiction(f"the total of {self.method}", self.total, bound.value, self.money, bound.how)
 

@@ -38,10 +38,24 @@ def title(result: RunResultData) -> str:
 
 def summary_lines(result: RunResultData) -> list[str]:
     """Return the end of the run, costs by term, bound, and metrics of jobs, nodes and plans, in two columns."""
-    fields = [("ended", ENDED.get(result.ended, result.ended)), *_main_lines(result), *_nodes(result)]
+    fields = [("ended", ENDED.get(result.ended, result.ended))]
+    if result.outcome.broken is not None:
+        fields.append(("broken", broken_text(result)))
+    fields += [*_main_lines(result), *_nodes(result)]
     fields += _plans(result)
     width = max(len(word) for word, _ in fields) + GAP
     return [f"{word:<{width}}{text}".rstrip() for word, text in fields]
+
+
+def broken_text(result: RunResultData) -> str:
+    """`3 of 5 plans violate the model in 4 rows, the worst by 8: `rack_cap[r1]` is 12, at most 4`."""
+    broken = result.outcome.broken
+    assert broken is not None
+    plans = len(result.outcome.steps)
+    of = f"{broken.plans:,} of {count_text(plans, 'plan')}" if plans else count_text(broken.plans, "plan")
+    verb = "violates" if broken.plans == 1 else "violate"
+    amount = f" by {number_text(broken.excess)}" if broken.excess else ""
+    return f"{of} {verb} the model in {count_text(broken.rows, 'row')}, the worst{amount}: {broken.text}"
 
 
 def tables_by_attribute(result: RunResultData, most: int = MOST_GROUPS) -> list[str]:

@@ -16,12 +16,12 @@ from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.run_bound import NEVER_CAME, UNFINISHED, relaxation_bound
 from gpusched_dsl.online.data.real_values import with_real_values
 from gpusched_dsl.online.journal.recorder import Recorder
-from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.protocol import Plan
+from gpusched_dsl.online.planners.violations import BrokenRows
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
@@ -57,10 +57,9 @@ def slot_loop(setup: RunSetup, case: WindowCase, journal: StepJournal | None = N
     plans: list[Taken] = []
     check_plan = loop.examine
 
-    def noted(driver: SimulationLoop, instance: Instance, plan: Plan) -> None:
-        if check_plan is not None:
-            check_plan(driver, instance, plan)
-        plans.append(Taken(driver.world.now, by_places(case, instance, plan), plan.objective))
+    def noted(instance: Instance, plan: Plan, number: int) -> BrokenRows | None:
+        plans.append(Taken(loop.world.now, by_places(case, instance, plan), plan.objective))
+        return None if check_plan is None else check_plan(instance, plan, number)
 
     loop.examine = noted
     return loop, plans

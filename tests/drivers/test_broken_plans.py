@@ -1,0 +1,78 @@
+"""The guard rail for plans: a driver carries out no plan that violates the model, and says so."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from drive_files import CLUSTER, MODEL, run_driver, write_files
+from simulated_cluster import SimulatedCluster
+
+from gpusched_dsl.drivers.drive import JOURNAL
+from gpusched_dsl.drivers.protocol import JobState
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.online.journal.chain import unpack
+
+# A rule of the house that no role of the placement says: only so many GPUs of the whole cluster may be in use.
+CAPPED = MODEL.replace(
+    "scenario Cluster for TraceReplay",
+    """model Capped extends TraceReplay {
+  constraint cap: sum[j in Jobs, n in Nodes] needs[j] * run[j, n] <= 4;
+}
+scenario Cluster for Capped""",
+).replace("online Live for TraceReplay", "online Live for Capped")
+
+
+def three_jobs() -> SimulatedCluster:
+    cluster = SimulatedCluster({"g1": 4, "g2": 4})
+    for number in range(1, 4):
+        cluster.submit(str(number), 3, 20, at=0, comment="length=20")
+    return cluster
+
+
+def first_step(journal: Path) -> dict[str, Any]:
+    """The first recorded step; the run is over, so nobody else has the journal open."""
+    with closing(sqlite3.connect(journal)) as connection:
+        [row] = connection.execute("SELECT content FROM step ORDER BY seq LIMIT 1").fetchall()
+    decision: dict[str, Any] = unpack(row[0])["decision"]
+    return decision
+
+
+def most_in_use(path: Path, cluster: SimulatedCluster, rounds: int, told: list[Diagnostic]) -> tuple[int, int]:
+    """The largest number of GPUs in use at an observation, and the broken plans."""
+    used: list[int] = []
+    note = lambda now: used.append(sum(sum(job.allocation.values()) for job in cluster.jobs.values()))  # noqa: E731
+    summary = run_driver(path, cluster, rounds, told=told, on_observation=note)
+    return max(used), summary.broken
+
+
+def test_a_plan_that_breaks_a_row_is_not_carried_out(tmp_path: Path) -> None:
+    cluster, path, told = three_jobs(), write_files(tmp_path, CAPPED), list[Diagnostic]()
+    used, broken = most_in_use(path, cluster, 4, told)
+    assert (used, cluster.actions) == (0, [])
+    assert broken >= 1
+    [warning] = [diagnostic for diagnostic in told if diagnostic.code == "GSM5421"]
+    assert "`cap` is 6, at most 4; it is not carried out" in warning.message
+    step = first_step(path.parent / "shadow" / JOURNAL)
+    assert step["plan"]["method"] == "as before"
+    assert step["plan"]["notes"] == ["violates the model, by `FIFO`: `cap` is 6, at most 4"]
+
+
+def test_the_fallback_plans_instead(tmp_path: Path) -> None:
+    cluster, told = three_jobs(), list[Diagnostic]()
+    path = write_files(tmp_path, CAPPED, CLUSTER.replace('method = "FIFO"', 'method = "FIFO"\nfallback = "highs"'))
+    used, broken = most_in_use(path, cluster, 20, told)
+    assert used == 3
+    assert broken == 0  # the plans of the fallback obey
+    assert all(job.state is JobState.DONE for job in cluster.jobs.values())
+
+
+def test_the_guard_rail_can_be_switched_off(tmp_path: Path) -> None:
+    cluster, told = three_jobs(), list[Diagnostic]()
+    path = write_files(tmp_path, CAPPED, CLUSTER + "obeys_model = false\n")
+    used, broken = most_in_use(path, cluster, 4, told)
+    assert used == 6
+    assert broken >= 1
+    assert any("it is carried out, as `obeys_model` is false" in diagnostic.message for diagnostic in told)
