@@ -96,6 +96,7 @@ ELSEWHERE = {
     "GSM5409": "drivers/test_cluster_file.py::test_records_of_others_are_refused",
     "GSM5410": "drivers/test_driver_faults.py::test_a_freeze_file_stops_all_actions",
     "GSM5411": "drivers/test_shadow_report.py::test_without_jobs_there_is_no_report",
+    "GSM5421": "drivers/test_broken_plans.py::test_a_plan_that_breaks_a_row_is_not_carried_out",
     "GSM5501": "service/test_service.py::test_what_keeps_a_service_from_starting",
     "GSM5502": "service/test_service.py::test_tokens",
     "GSM5503": "service/test_service.py::test_requests_that_do_not_fit",
