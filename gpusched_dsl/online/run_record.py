@@ -43,7 +43,7 @@ class BrokenPlans(NamedTuple):
     """How many plans of a run violate the model, in how many rows and bounds together, and the worst of them.
 
     `text` is the worst row, `excess` by how much it is violated, in its unit (0 if unknown), `relative` the same
-    divided by its magnitude; `method` made that plan, at `time`. `refused` counts the plans that were not put into effect.
+    divided by its magnitude; `method` made that plan, at `time`. `refused` counts the plans that took no effect.
     """
 
     plans: int
