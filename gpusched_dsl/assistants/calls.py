@@ -79,6 +79,8 @@ class Calls:
             yield folder, None if model.text is None else MAIN
 
     def _file(self, name: str) -> tuple[Path, str]:
+        if not name.endswith(".gsm"):
+            raise CallRefused(f"`{name}` is not a .gsm file: `file` names a model in the folder of the server")
         path = (self.folder / name).resolve()
         if not path.is_relative_to(self.folder):
             raise CallRefused(f"`{name}` is outside the folder of the server, `{self.folder}`")

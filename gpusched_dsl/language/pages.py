@@ -20,12 +20,10 @@ def page_titles() -> dict[str, str]:
 
 def read_page(name: str) -> str:
     """Return the Markdown text of a page; raise KeyError if there is none of this name."""
-    if re.fullmatch(r"\w+", name) is None:
+    page = next((page for page in _folder().iterdir() if page.name == f"{name}.md"), None)
+    if page is None:
         raise KeyError(name)
-    try:
-        return (_folder() / f"{name}.md").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise KeyError(name) from None
+    return page.read_text(encoding="utf-8")
 
 
 def headings(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,10 +31,13 @@ VALUES = (
 )
 WATCHED = ("open", "subprocess.", "os.", "shutil.", "socket.", "sqlite3.", "ctypes.", "import", "tempfile.", "glob.")
 _reached: list[str] | None = None
+_allowed: Callable[[str, tuple[Any, ...]], bool]
 
 
 def _observe(event: str, arguments: tuple[Any, ...]) -> None:
-    if _reached is not None and event.startswith(WATCHED) and TOKEN in (shown := repr(arguments)):
+    if _reached is None or not event.startswith(WATCHED) or TOKEN not in (shown := repr(arguments)):
+        return
+    if not _allowed(event, arguments):
         _reached.append(f"{event} {shown[:300]}")
 
 
@@ -42,10 +45,13 @@ sys.addaudithook(_observe)  # for the life of the process: Python removes none
 
 
 @contextmanager
-def nothing_reached() -> Iterator[None]:
-    """Fail if a hostile text reaches a file, a process, a socket, a database or an import of this process."""
-    global _reached
-    _reached = []
+def nothing_reached(allowed: Callable[[str, tuple[Any, ...]], bool] | None = None) -> Iterator[None]:
+    """Fail if a hostile text reaches a file, a process, a socket, a database or an import of this process.
+
+    `allowed` is asked about each such operation, an audit event of Python with its arguments.
+    """
+    global _reached, _allowed
+    _reached, _allowed = [], allowed or (lambda event, arguments: False)
     try:
         yield
         assert not _reached, _reached
