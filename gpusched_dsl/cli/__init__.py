@@ -189,10 +189,13 @@ def _leave_running_solver(code: int) -> None:
 
 
 def _never_fail_at_printing() -> None:
-    """Print escapes for characters that a terminal cannot show, instead of failing."""
+    """Print escapes for characters that a terminal cannot show, instead of failing, and nothing that controls it."""
+    from gpusched_dsl.cli.terminal import protect_terminals
+
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    protect_terminals()
 
 
 def _report_full_disk(failure: OSError) -> None:

@@ -15,6 +15,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.commands import COMMANDS, build_parser
 from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.terminal import harmless
 from gpusched_dsl.language.source_files import LIBRARY_PREFIX, library_files
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def print_candidates(words: Sequence[str]) -> int:
     *before, typed = words or [""]
     try:
         for name, about in candidates(before, typed):
-            print(f"{name}\t{about}" if about else name)
+            print(harmless(f"{name}\t{about}" if about else name))
     except Exception:  # a half-typed line may be anything; a shell must not show a traceback
         return exits.OK
     return exits.OK

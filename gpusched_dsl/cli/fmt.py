@@ -66,7 +66,7 @@ def _read_standard_input(output: Output) -> str | None:
 
 def _write_or_show(path: Path, text: str, formatted: str, options: argparse.Namespace, output: Output) -> None:
     if options.diff:
-        output.say(_difference(text, formatted, str(path)).rstrip("\n"))
+        output.say_document(_difference(text, formatted, str(path)).rstrip("\n"))
     elif options.check:
         output.say(f"would reformat {path}")
     elif str(path).startswith("gsdsl:"):

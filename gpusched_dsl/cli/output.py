@@ -8,14 +8,14 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
+from gpusched_dsl.cli.terminal import TerminalStream, harmless
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
-# What controls a terminal, such as in a name from a data file; colours are ours, and harmless.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\x1b(?!\[[0-9;]*m)")
 _HEAD = re.compile(r" *(?:\S+(?: \S+)* {2,})?")
 
 
@@ -49,7 +49,12 @@ class Output:
     def say(self, text: str = "") -> None:
         """Print a line of the result; nothing if quiet, or if standard output is for diagnostics as JSON."""
         if not self.quiet and not self._silent:
-            print(_CONTROL.sub("�", text))
+            print(harmless(text))
+
+    def say_document(self, text: str) -> None:
+        """Print a line of the result as `say` does, but byte by byte unless standard output is a terminal."""
+        if not self.quiet and not self._silent:
+            print(text)
 
     def say_wrapped(self, text: str) -> None:
         """Print a line of prose, or of a name and a text; on a terminal, lines of its width, aligned below the text."""
@@ -67,7 +72,7 @@ class Output:
         return _is_terminal(sys.stdout)
 
     def console(self) -> Console:
-        """Return a rich console for standard output."""
+        """Return a rich console for standard output, which moves the cursor: what it prints must be `harmless`."""
         return _console(sys.stdout, self.has_colors(sys.stdout))
 
     def error_console(self) -> Console:
@@ -104,13 +109,14 @@ class Output:
             from gpusched_dsl.language.diagnostics.render import render_text
 
             sys.stdout.flush()  # keeps the order if both streams have the same target
-            text = render_text(new, color=self.has_colors(sys.stderr)).rstrip("\n")
+            text = harmless(render_text(new, color=self.has_colors(sys.stderr)).rstrip("\n"))
             print(text if counted else text.rpartition("\n\n")[0] + "\n", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
         """Print a remark about the result, such as a written file; nothing if quiet or for JSON."""
         if not self.quiet and not self.as_json:
             sys.stdout.flush()
+            text = harmless(text)
             lines = _wrap(text, _width(sys.stderr)) if _is_terminal(sys.stderr) else [text]
             print("\n".join(lines), file=sys.stderr, flush=True)
 
@@ -166,7 +172,7 @@ def _console(stream: TextIO, colored: bool) -> Console:
     from rich.console import Console
 
     return Console(
-        file=stream,
+        file=stream.inner if isinstance(stream, TerminalStream) else stream,
         force_terminal=True if colored else None,
         no_color=not colored,
         highlight=False,

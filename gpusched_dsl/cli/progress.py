@@ -14,6 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpusched_dsl.cli.exits import INTERRUPTED
+from gpusched_dsl.cli.terminal import harmless
 from gpusched_dsl.ir.deadline import SOLVING
 from gpusched_dsl.ir.solver_result import relative_gap
 from gpusched_dsl.language.text.counting import count_text
@@ -143,7 +144,7 @@ def _live(output: Output, watch: ProgressMonitor) -> Iterator[None]:
 
     class Line:
         def __rich__(self) -> Spinner:
-            spinner.update(text=Text(fit_line(watch.line(), console.width - SPINNER), no_wrap=True))
+            spinner.update(text=Text(harmless(fit_line(watch.line(), console.width - SPINNER)), no_wrap=True))
             return spinner
 
     with Live(Line(), console=console, refresh_per_second=REFRESHES_PER_SECOND, transient=True):

@@ -26,8 +26,11 @@ def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> tuple[str, .
 
 def _printable(grid: Grid) -> Grid:
     """Return the table with cells of one line, without what controls a terminal: names come from data files."""
-    columns = [structs.replace(c, texts=[_one_line(text) for text in c.texts]) for c in grid.columns]
-    return structs.replace(grid, columns=tuple(columns))
+    columns = tuple(
+        structs.replace(column, header=_one_line(column.header), texts=list(map(_one_line, column.texts)))
+        for column in grid.columns
+    )
+    return structs.replace(grid, columns=columns)
 
 
 def _one_line(text: str) -> str:

@@ -16,6 +16,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.instance import open_scenario, permissions
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import leave
+from gpusched_dsl.cli.terminal import harmless
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.source_files import is_library_name, library_place
@@ -222,22 +223,22 @@ class TerminalView:
         from rich.table import Table
         from rich.text import Text
 
-        parts: list[RenderableType] = [Text(self._state(), style="dim")]
+        parts: list[RenderableType] = [Text(harmless(self._state()), style="dim")]
         if self.done is not None:
             style = "bold red" if self.done.failed else "bold green"
-            parts.append(Text(f"{self.at}  {self.done.headline}", style=style))
+            parts.append(Text(harmless(f"{self.at}  {self.done.headline}"), style=style))
             if self.done.changes:
                 table = Table(box=None, pad_edge=False)
                 for title, justify in (("objective", "left"), ("value", "right"), ("change", "right")):
                     table.add_column(title, justify=justify)  # type: ignore[arg-type]
                 for (name, value, change), each in zip(_rows(self.done.changes), self.done.changes, strict=True):
-                    table.add_row(Text(name), Text(value), Text(change, style=_style(each)))
+                    table.add_row(Text(harmless(name)), Text(value), Text(change, style=_style(each)))
                 parts.append(table)
             if self.done.found:
                 from gpusched_dsl.language.diagnostics.render import render_text
 
                 colored = self.output.has_colors(self.output.console().file)  # type: ignore[arg-type]
-                parts.append(Text.from_ansi(render_text(self.done.found, color=colored).rstrip("\n")))
+                parts.append(Text.from_ansi(harmless(render_text(self.done.found, color=colored)).rstrip("\n")))
         return Group(*parts)
 
     def _state(self) -> str:
