@@ -3,7 +3,8 @@
 The loop's own names are parameters of `CheckedOnline.model`, in place of parameters of the model with the same names:
 `now`, and of each job `remaining` (fraction of the work left), `done` (work done), `running` (1 if it ran until now)
 and `requested` (1 if the policy asked to be heard now because of it); with a window also `committed`, the last slot
-that was executed. In right sides of `carry`, all other parameters have the values of the scenario.
+that was executed; `elapsed`, the time since the last plan. In right sides of `carry`, all other parameters have the
+values of the scenario. The value that a carried parameter `p` had in the last plan is the parameter `previous(p)`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ from gpusched_dsl.language.checked import CheckedModel, IndexVar, TypedExpr, Typ
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit
 
-CLOCK = ("now", "remaining", "done", "running", "requested", "committed")
+ELAPSED = "elapsed"
+CLOCK = ("now", "remaining", "done", "running", "requested", "committed", ELAPSED)
 EVENTS = ("arrival", "completion", "failure", "recovery", "change")  # what a loop may replan on, besides `every ...`
 EXECUTION, TARDINESS = "execution", "tardiness"  # terms of the cost of every run
 CHANGES = ("start", "resume", "migration", "resize", "halt", "boot")  # of a job or a node, that may take time and money
 OWN_TERMS = (EXECUTION, TARDINESS, *CHANGES)  # names of costs that charges must not have
 CHARGED = ("jobs", "nodes")  # `charge jobs;`: their rates while they run; `charge nodes;`: whole nodes in use
+
+
+def previous_name(param: str) -> str:
+    """Return the name of the parameter with the values of a carried one in the last plan."""
+    return f"previous({param})"
 
 
 class CheckedWindow(Struct, frozen=True):
@@ -130,6 +137,16 @@ class CheckedOnline(Struct, frozen=True):
         if self.arrival is not None:
             return self.arrival.jobs
         return "" if self.base.placement is None else self.base.placement.root("job")
+
+    @property
+    def previous_names(self) -> dict[str, str]:
+        """Return the parameters `previous(p)` of the model, and `p` for each of them."""
+        return {previous_name(carry.target): carry.target for carry in self.carries}
+
+    @property
+    def clock_names(self) -> frozenset[str]:
+        """Return the parameters of the model with values that only the run knows."""
+        return frozenset(CLOCK) | self.previous_names.keys()
 
     def replans_on(self, event: str) -> bool:
         """Whether this event triggers a plan: without a line `replan on`, all events do."""

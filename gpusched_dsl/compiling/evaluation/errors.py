@@ -23,6 +23,7 @@ class EvaluationErrors:
     def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> None:
         self.model = model
         self.store = store
+        self.limits = limits
         self.budget = MemoryBudget(limits)
 
     def failure(

@@ -32,6 +32,7 @@ from gpusched_dsl.language.checked import (
     Constant,
     Element,
     ElementWithLabel,
+    Executed,
     Expected,
     Fallback,
     Function,
@@ -187,6 +188,14 @@ class Evaluator(References):
     @cached_property
     def expectations(self) -> Expectations:
         return Expectations(self)
+
+    def _Executed(self, expr: Executed, frame: Frame) -> Values:
+        """The integral over the time since the last plan: each span of time has the decisions in effect in it."""
+        total = np.zeros(frame.size)
+        for executed in self.store.executed:
+            values = Evaluator(self.model, executed.store, self.limits).numbers(expr.body, frame)
+            total = total + executed.times * values
+        return total
 
     def _RandomRef(self, expr: RandomRef, frame: Frame) -> Values:
         return self.expectations.random(expr, frame)

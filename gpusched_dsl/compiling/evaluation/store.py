@@ -57,8 +57,15 @@ class RandomLaws(Struct, frozen=True, eq=False):
         return self.laws.each(self.which[position], function, *arrays)
 
 
+class ExecutedSpan(Struct, frozen=True, eq=False):
+    """A span of time since the last plan: its length, and the data with the decisions in effect in it."""
+
+    times: float
+    store: ValueStore
+
+
 class ValueStore(Struct, eq=False):
-    """Everything by name; filled in the order of dependencies."""
+    """Everything by name; filled in the order of dependencies. `executed` is known to a run over time only."""
 
     universes: dict[str, Universe] = field(default_factory=dict)
     sets: dict[str, Domain] = field(default_factory=dict)
@@ -66,6 +73,7 @@ class ValueStore(Struct, eq=False):
     randoms: dict[str, RandomLaws] = field(default_factory=dict)
     variables: dict[str, Columns] = field(default_factory=dict)
     point: Floats | None = None
+    executed: tuple[ExecutedSpan, ...] = ()
 
     def component(self, type_: ValueType) -> Component:
         """The universe of an element type, None for integers."""

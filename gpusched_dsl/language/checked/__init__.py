@@ -26,6 +26,7 @@ from gpusched_dsl.language.checked.model import CheckedModel
 from gpusched_dsl.language.checked.operations import (
     Arithmetic,
     ComparisonChain,
+    Executed,
     Expected,
     Function,
     IfThenElse,
@@ -83,6 +84,7 @@ __all__ = [
     "Constant",
     "Element",
     "ElementWithLabel",
+    "Executed",
     "Expected",
     "Fallback",
     "Function",

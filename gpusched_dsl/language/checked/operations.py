@@ -89,6 +89,16 @@ class Reduction(TypedExpr, frozen=True, kw_only=True):
     body: TypedExpr
 
 
+class Executed(TypedExpr, frozen=True, kw_only=True):
+    """`executed(body)`, of `carry` only: the integral of `body` over the time since the last plan.
+
+    `body` is a rate, by the decisions in effect at each moment. With a window it is an amount for the slots executed
+    since the last plan, which are then all slots of their set.
+    """
+
+    body: TypedExpr
+
+
 class Expected(TypedExpr, frozen=True, kw_only=True):
     """`E(body given condition)` or `P(condition given ...)`."""
 

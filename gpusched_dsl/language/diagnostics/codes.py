@@ -169,6 +169,9 @@ CODES: dict[str, str] = {
     "GSM1670": "invalid portfolio",
     "GSM1671": "price of something that is not a constraint",
     "GSM1672": "price without an objective",
+    "GSM1680": "carried value never changes",
+    "GSM1681": "invalid value of earlier plans",
+    "GSM1682": "history without the jobs that ended",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",

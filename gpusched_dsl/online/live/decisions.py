@@ -7,7 +7,7 @@ from collections.abc import Set
 from msgspec import UNSET
 
 from gpusched_dsl.ir.domains import decode
-from gpusched_dsl.online.data.carry import CurrentPlan
+from gpusched_dsl.online.data.past import CurrentPlan
 from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.live.messages import Decided, Entry
 from gpusched_dsl.online.run_record import RunStep

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -17,7 +17,8 @@ from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock
+from gpusched_dsl.online.data.carry import Carrier, LoopClock
+from gpusched_dsl.online.data.past import CurrentPlan, KeptValues, Past
 from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.data.policy_memory import PolicyMemory
 from gpusched_dsl.online.loops.controller_numbers import ControllerNumbers
@@ -68,6 +69,7 @@ class SimulationLoop:
         )
         self.nodes = NodeAvailability([Outages(laws, self.config.seed) for laws in setup.outages])
         self.current_plan: CurrentPlan | None = None
+        self.past: Past | None = None  # for `carry`: the last plan with the jobs that ended since
         self.memory = PolicyMemory()
         self.controllers = ControllerNumbers(setup.controllers) if setup.controllers > 1 else None
         self.last_result: PlanningResult | None = None
@@ -107,7 +109,10 @@ class SimulationLoop:
         running = np.zeros(len(world.status))
         running[world.running] = 1.0
         requested = (world.request <= world.now + world.tolerance()).astype(np.float64)
-        return LoopClock(world.now, world.remaining(), world.done, running, requested)
+        elapsed = 0.0 if self.past is None else world.now - self.past.time
+        return LoopClock(
+            world.now, world.remaining(), world.done, running, requested, elapsed=elapsed, arrived=world.arrived()
+        )  # fmt: skip
 
     def plan_elements(self) -> dict[str, Codes]:
         """Return the elements of a plan: present jobs, available nodes."""
@@ -179,7 +184,7 @@ class SimulationLoop:
             else before.reader.for_instance(instance.store, part)
         )
         run_plan = self.codes.plan_outer(plan, part)
-        self._store_plan(run_plan, request.controllers)
+        self._store_plan(run_plan, request.controllers, request.kept)
         if self.controllers is not None:
             self.controllers = self.controllers.after_plan(part, self.jobs_root, self._nodes())
         if is_new and self.journal is not None:
@@ -226,16 +231,17 @@ class SimulationLoop:
 
     def request(self, why: tuple[str, ...] = ()) -> tuple[InstanceView, PlanningRequest]:
         """Return the current planning request, and its part of the run. `why` are the events that ask for a plan."""
-        part = self.base.part(self.plan_elements())
+        part, clock = self.base.part(self.plan_elements()), self.clock()
+        kept = self.carrier.kept_values(part, clock, self.past)
         carried = {
-            **self.carrier.carried_values(part, self.clock(), self.current_plan),
+            **self.carrier.carried_values(part, clock, self.past, kept),
             **self.memory.carried_values(self.base, part),
         }
         instance = self.base.instance_of(part, carried, self.instance)
         running = None if self.current_plan is None else self.codes.all_inner(self.current_plan.values, part)
         controllers = None
         if self.controllers is not None:
-            inputs, requested = self.base.input_names | carried.keys(), self.clock().requested > 0
+            inputs, requested = self.base.input_names | carried.keys(), clock.requested > 0
             controllers = self.controllers.state(
                 self.world.arrival, self.world.present(), self._nodes(), requested, inputs, all_plan="period" in why
             )
@@ -249,6 +255,7 @@ class SimulationLoop:
             controllers=controllers,
             outlook=None if self.look_ahead is None else self.look_ahead(self, part, instance),
             base=self.base,
+            kept=kept,
         )
 
     def _nodes(self) -> Codes:
@@ -270,12 +277,15 @@ class SimulationLoop:
         plan = read_plan(self.journal, self.codes, self.step_count, self.world.now, self.world.tolerance())
         return None if plan is None else self.codes.plan_inner(plan, part)
 
-    def _store_plan(self, plan: Plan, controllers: ControllerState | None = None) -> None:
+    def _store_plan(
+        self, plan: Plan, controllers: ControllerState | None, kept: Mapping[str, KeptValues]
+    ) -> None:  # fmt: skip
         """Store a plan in codes of the run as the current plan.
 
         Jobs of controllers that did not plan keep the times of their next plans.
         """
         self.current_plan = CurrentPlan(plan.values)
+        self.past = Past(self.current_plan, self.world.now, kept)
         self.memory.store(plan.remembered, len(self.world.status))
         planned = np.ones(len(self.world.request), dtype=np.bool_)
         if controllers is not None and self.controllers is not None:

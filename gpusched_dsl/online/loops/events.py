@@ -13,11 +13,10 @@ import numpy as np
 
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.online.data.carry import drop_values
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.run_record import RunOutcome
-from gpusched_dsl.online.simulation.world import RUNNING
+from gpusched_dsl.online.simulation.world import RUNNING, WAITING
 
 NAMED = 3  # jobs in a warning
 MOST_IDLE_PERIODS = 10_000  # after which jobs that no plan starts are given up
@@ -94,6 +93,8 @@ class EventLoop(SimulationLoop):
     def advance(self, until: float) -> None:
         if self.online.charges and until > self.world.now and len(self.world.running):
             self.charge_stated(until - self.world.now)
+        if self.carrier.integrates and self.past is not None and self.current_plan is not None:
+            self.past = self.past.after(until - self.world.now, self.current_plan)
         self.world.advance(until)
 
     def process_events(self) -> list[str]:
@@ -133,15 +134,22 @@ class EventLoop(SimulationLoop):
         super().handle_departures()
 
     def _drop_departed_jobs(self) -> None:
-        """Remove jobs that do not run any more from the current plan."""
+        """Remove jobs that do not run any more from the current plan.
+
+        The past keeps those that ended: sums of `carry` range over all jobs of the last plan.
+        """
         variable = self.placement.variable
         if self.current_plan is None or not self.jobs_root or variable not in self.current_plan.values:
             return
         at = self.placement.position("job")
         if at is not None:
             values = self.current_plan.values[variable]
-            running = self.world.status[values.codes[at]] == RUNNING
-            self.current_plan = drop_values(self.current_plan, variable, running)
+            self.current_plan = self.current_plan.without(
+                variable, self.world.status[values.codes[at]] == RUNNING
+            )  # fmt: skip
+            if self.past is not None and variable in self.past.plan.values:
+                planned = self.past.plan.values[variable]
+                self.past = self.past.without(variable, self.world.status[planned.codes[at]] != WAITING)
 
     def decide(self, why: tuple[str, ...]) -> PlanningResult | None:
         """Plan for the present jobs and put the plan into effect; return None without jobs."""

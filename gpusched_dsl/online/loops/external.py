@@ -10,10 +10,11 @@ from typing import Any, TypeVar, cast
 import msgspec
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.compiling.data.slicing import InstanceView
+from gpusched_dsl.ir.arrays import Codes, Ints
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.data.carry import CurrentPlan
+from gpusched_dsl.online.data.past import CurrentPlan
 from gpusched_dsl.online.data.updates import with_only
 from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.live.decisions import decision_of
@@ -280,6 +281,11 @@ class LiveEventLoop(EventLoop):
         self.forgotten = self.forgotten.union(self.base.labels(root, jobs))
         if self.current_plan is not None:
             self.current_plan = CurrentPlan(self.codes.all_inner(self.current_plan.values, part))
+        if self.past is not None:
+            self.past = self.past.translated(
+                lambda values: self.codes.all_inner(values, part),
+                lambda name, columns: self._inner(part, name, columns),
+            )
         measured = np.zeros(len(world.status), dtype=np.bool_)
         measured[list(self._measured)] = True
         self._measured = frozenset(np.flatnonzero(measured[kept]).tolist())
@@ -287,6 +293,10 @@ class LiveEventLoop(EventLoop):
         self.memory.keep_jobs(kept)
         self.use_data(base)
         self.last_result, self.columns, self.allocated_jobs = None, (), kept[:0]
+
+    def _inner(self, part: InstanceView, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
+        """Return the index of a parameter in codes of a part."""
+        return part.inner_codes(self.base.store.params[name].domain.components, columns)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checking.walk import Part
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.part_values import PartValues
+from gpusched_dsl.online.data.past_jobs import reads_all_jobs
 from gpusched_dsl.online.simulation.world import DONE, GONE, World
 
 KEPT = 1000
@@ -50,7 +51,7 @@ def reads_ended_jobs(online: CheckedOnline, base: Base) -> bool:
     other than the present ones: the loop restricts only the root set, where the block itself names it.
     """
     root, model = online.jobs_root, online.model
-    if not root or online.window is not None:
+    if not root or online.window is not None or reads_all_jobs(online):
         return True
     indexings = [d.indexing for group in (model.sets, model.params, model.randoms) for d in group.values()]
     if any(_count(i, root) > 1 for i in indexings) or any(_is(p.type, root) for p in model.params.values()):

@@ -7,13 +7,15 @@ once; this is how their model goes online.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Ints
 from gpusched_dsl.ir.domains import TupleDomain
-from gpusched_dsl.online.data.carry import CurrentPlan, LoopClock, drop_values
+from gpusched_dsl.online.data.carry import LoopClock
+from gpusched_dsl.online.data.past import CurrentPlan, ExecutedTime
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.simulation.assignments import Allocations
@@ -84,7 +86,7 @@ class SlotLoop(SimulationLoop):
     def clock(self) -> LoopClock:
         clock = super().clock()
         before = self.slot - 1 if self.slot else clock.committed
-        return LoopClock(float(self.slot), clock.remaining, clock.done, clock.running, clock.requested, before)
+        return replace(clock, now=float(self.slot), committed=before)
 
     def decide(self, why: tuple[str, ...]) -> None:
         """Plan the window that begins with this slot."""
@@ -152,6 +154,10 @@ class SlotLoop(SimulationLoop):
             self.charged_until - self.first_planned_slot, self.slot - self.first_planned_slot, dtype=np.int64
         )
         self.current_plan = self._executed_plan()
+        if self.past is not None and self.current_plan is not None:
+            slots = np.arange(self.first_planned_slot, self.slot, dtype=np.int64)
+            executed = (ExecutedTime(1.0, self.current_plan, slots),)
+            self.past = structs.replace(self.past, plan=self.current_plan, executed=executed)
         self.charge_stated(1.0, (self.online.window.slots if self.online.window else "", codes))
         self.charged_until = self.slot
 
@@ -168,4 +174,4 @@ class SlotLoop(SimulationLoop):
         is_kept = np.ones(len(values.values), dtype=np.bool_)
         place = TupleDomain(components, values.codes).locate(skipped)
         is_kept[place[place >= 0]] = False
-        return drop_values(self.current_plan, variable, is_kept)
+        return self.current_plan.without(variable, is_kept)

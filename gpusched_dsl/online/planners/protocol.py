@@ -10,6 +10,7 @@ from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.past import KeptValues
 from gpusched_dsl.online.planners.variations import Variation
 
 AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
@@ -137,6 +138,7 @@ class PlanningRequest:
     controllers: ControllerState | None = None  # of a run with several
     outlook: Outlook | None = None  # of a run whose planner looks ahead
     base: Base | None = None  # the data of the run, with all jobs that have arrived by events
+    kept: Mapping[str, KeptValues] = field(default_factory=dict)  # accumulated values of `carry`, in codes of the run
 
 
 class Planner(Protocol):

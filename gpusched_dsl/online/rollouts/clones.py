@@ -134,7 +134,7 @@ def instance_with_copies(
     kept = {**{name: given for name, given in part.kept.items() if name != root}, root: codes}
     view = ViewWithCopies(base.store.universes, kept, root=root)
     plain = base.part({**part.kept, root: np.unique(codes)})
-    carried = dict(loop.carrier.carried_values(plain, loop.clock(), loop.current_plan, onto=view))
+    carried = dict(loop.carrier.carried_values(plain, loop.clock(), loop.past, onto=view))
     waits = np.concatenate((np.zeros(len(present)), drawn.time - loop.world.arrival[drawn.template]))
     came = np.concatenate((np.full(len(present), loop.world.now), loop.world.arrival[drawn.template]))
     for name, values in list(carried.items()):

@@ -128,6 +128,10 @@ class World:
         ended = self.end[~np.isnan(self.end)]
         return float(max(self.since[self.status != FUTURE].max(initial=0.0), ended.max(initial=0.0)))
 
+    def arrived(self) -> Ints:
+        """Jobs that have arrived, also those that have ended."""
+        return np.flatnonzero(self.status != FUTURE)
+
     def present(self) -> Ints:
         """Jobs that are there and not finished."""
         return np.flatnonzero((self.status == WAITING) | (self.status == RUNNING))

@@ -247,7 +247,7 @@ DECOYS = {  # lines of the extended block that the own block states otherwise
     "carry remaining": "carry remaining[j] = 0.5;",
     "carry price": "carry price = 13;",
     "carry clock": "carry clock = 2 * now;",
-    "carry deadline": "carry deadline[j] = deadline[j] + 3[h];",
+    "carry deadline": "carry deadline[j] = deadline[j] + 3 * now;",
     "carry ran": "carry ran[j] = 1 - running[j];",
     "stretch": "stretch 3;",
     "ends": "ends at 0.1;",

@@ -107,7 +107,7 @@ def test_what_stays_as_it_is_may_be_replayed() -> None:
         ("replan on completion, every 1[h];", "there is no plan after every arrival"),
         ("replan on arrival, completion; carry submitted[j] = submitted[j] - now;", "`submitted` is carried"),
         ("replan on arrival, completion; carry remaining[j] = remaining[j] / 2;", "`remaining` is carried"),
-        ("replan on arrival, completion; carry exec_time[j] = exec_time[j] + 1[h];", "`lasts` may change"),
+        ("replan on arrival, completion; carry exec_time[j] = exec_time[j] + now;", "`lasts` may change"),
     ],
 )
 def test_what_drives_the_run_is_looked_at(statements: str, reason: str) -> None:

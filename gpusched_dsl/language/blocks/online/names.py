@@ -18,6 +18,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     ValueType,
 )
+from gpusched_dsl.language.checked_online import ELAPSED, previous_name
 from gpusched_dsl.language.checking import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.symbols import SubscriptSlot, slots_of
 from gpusched_dsl.language.source import Span
@@ -32,16 +33,25 @@ def with_clock(
     span: Span,
     jobs: NamedSet | None,
     unit: Unit,
+    time: Unit,
     work: Unit,
     slots: NamedSet | None,
     brought: Iterable[str],
+    carried: Iterable[str] = (),
 ) -> CheckedModel:
     """The model with the loop's own names as parameters, in place of its own of the same names.
 
-    `unit` is that of the clock, `work` that of `done`; `brought` are parameters of jobs that events bring along, in the
-    unit of the clock.
+    `unit` is that of the clock, `time` that of spans of time, `work` that of `done`; `brought` are parameters of jobs
+    that events bring along, in the unit of the clock. `carried` are the parameters with a `carry`: `previous(p)` is
+    declared as `p` is.
     """
     params = {**model.params, "now": _param("now", span, Numeric(slots is not None, unit), TypedIndexing())}
+    params[ELAPSED] = _param(ELAPSED, span, Numeric(False, time), TypedIndexing())
+    for name in carried:
+        declared = model.params.get(name)
+        if declared is not None:
+            again = previous_name(name)
+            params[again] = structs.replace(declared, name=again, value=None, default=None, bounds=(), within=None)
     if slots is not None:
         params["committed"] = _param("committed", span, slots.types[0], TypedIndexing())
     if jobs is not None:

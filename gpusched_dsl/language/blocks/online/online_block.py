@@ -13,6 +13,7 @@ from gpusched_dsl.language.blocks.online.carry_analysis.analysis import prove
 from gpusched_dsl.language.blocks.online.environment import EnvironmentLines, unknown_word
 from gpusched_dsl.language.blocks.online.inheritance import merge
 from gpusched_dsl.language.blocks.online.names import bind, placement_scope, reference_of, with_clock
+from gpusched_dsl.language.blocks.online.state_functions import StateFunctions
 from gpusched_dsl.language.blocks.policies.policy import HasPolicies, model_of
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
 from gpusched_dsl.language.checked import (
@@ -97,6 +98,11 @@ class _OnlineChecker:
         # Spans of time: with a window the clock counts slots, so they are in hours.
         self.span_unit = UNITS["h"] if window is not None else self.unit
         progress_lines = {s.verb: s for s in _of(tree.ProgressLine, statements)}
+        self.carried = tuple(
+            name
+            for s in _of(tree.Carry, statements)
+            if (name := s.target.text) in self.model.params and self.model.params[name].value is None
+        )
         self._see(jobs, DIMENSIONLESS, slots, brought)
         self.job_scope = EMPTY
         arrival = None if arrive is None else self._arrival(arrive, jobs)
@@ -140,8 +146,15 @@ class _OnlineChecker:
     # --- names -------------------------------------------------------------------------------------------------------
 
     def _see(self, jobs: NamedSet | None, work: Unit, slots: NamedSet | None, brought: tuple[str, ...]) -> None:
-        self.checker_model = with_clock(self.model, self.span, jobs, self.unit, work, slots, brought)
+        self.checker_model = with_clock(
+            self.model, self.span, jobs, self.unit, self.span_unit, work, slots, brought, self.carried
+        )
         self.checker = self._expressions(self.checker_model)
+
+        functions = StateFunctions(self.carried, None if slots is not None else self.span_unit)
+        self._state_checker = ExpressionChecker(
+            self.checker.symbols, self.diagnostics, functions=functions.by_name()
+        )  # fmt: skip
 
     def _expressions(self, model: CheckedModel) -> ExpressionChecker:
         symbols = Symbols.of(model, {})
@@ -355,7 +368,7 @@ class _OnlineChecker:
             kind = structs.replace(
                 kind, integer=False
             )  # states that a solver leaves whole are rounded when they are carried
-        value = self.checker.value(statement.value, kind, scope, because=because)
+        value = self._state_checker.value(statement.value, kind, scope, because=because)
         return None if value is None else CheckedCarry(target.name, statement.span, tuple(variables), value)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.checker import PolicyChecker
+from gpusched_dsl.language.blocks.policies.history import check_history
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of_policy, merge
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -39,6 +40,8 @@ def check_policy(
             blocks = {*(p.name.text for p in chain), *(lineage(workspace, target.name) or ())}
             partial = not workspace.damaged.isdisjoint(blocks)
             checked = PolicyChecker(workspace, target, own_diagnostics, partial, known).run(policy, lines)
+            if checked is not None:
+                check_history(checked, own_diagnostics)
     diagnostics.extend(own_diagnostics)
     return None if own_diagnostics.has_errors else checked
 

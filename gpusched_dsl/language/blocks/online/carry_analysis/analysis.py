@@ -6,6 +6,7 @@ describes the proofs. Definite losses are errors; possibly intended ones are war
 
 from __future__ import annotations
 
+from gpusched_dsl.language.blocks.online.carry_analysis.accumulation import prove_accumulation
 from gpusched_dsl.language.blocks.online.carry_analysis.boundaries import prove_edges
 from gpusched_dsl.language.blocks.online.carry_analysis.carries import prove_carries
 from gpusched_dsl.language.blocks.online.carry_analysis.jobs import prove_jobs
@@ -28,5 +29,6 @@ def prove(online: CheckedOnline, diagnostics: Diagnostics, workspace: HasPolicie
         prove_edges(online, view, diagnostics)
         prove_links(online, view, diagnostics)
         prove_totals(online, view, diagnostics)
+    prove_accumulation(online, view, diagnostics)
     prove_carries(online, view, diagnostics, workspace)
     prove_jobs(online, view, diagnostics, workspace)

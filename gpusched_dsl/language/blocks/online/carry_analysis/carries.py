@@ -1,8 +1,4 @@
-"""Carried values: they are read, equal the executed decisions, accumulate, and are integer if required.
-
-Right sides of `carry` read the values of the scenario, never those of another `carry`, so carries cannot be circular,
-and none can add to an earlier value: only `now`, `done` and `remaining` depend on more than the last plan.
-"""
+"""Carried values: they are read, equal the executed decisions, and are integer if required."""
 
 from __future__ import annotations
 
@@ -17,6 +13,7 @@ from gpusched_dsl.language.checked import (
     Arithmetic,
     CheckedParam,
     Constant,
+    Executed,
     IfThenElse,
     IndexVar,
     LetRef,
@@ -28,7 +25,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     VariableRef,
 )
-from gpusched_dsl.language.checked_online import CLOCK, CheckedCarry, CheckedOnline
+from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.checking.walk import Part, children, walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
@@ -47,7 +44,6 @@ def prove_carries(
         if carry.target not in read:
             carries.report_unread(carry, target, workspace is None)
         carries.check_fraction(carry, target)
-        carries.check_sums(carry)
         if online.window is not None:
             carries.check_executed(carry)
 
@@ -139,29 +135,6 @@ class _Carries:
             severity=Severity.WARNING,
         )
 
-    def check_sums(self, carry: CheckedCarry) -> None:
-        """Check sums: `spent = spent + ...` adds the last plan to the value of the scenario, not to the
-        previous total.
-        """
-        if carry.target in CLOCK:
-            return
-        for part in walk(carry.value):
-            if not isinstance(part, Arithmetic) or part.op not in "+-":
-                continue
-            for own, other in ((part.left, part.right), (part.right, part.left)):
-                if carry.target in set(_params(own)) and other.decision and not own.decision:
-                    self.diagnostics.error(
-                        "GSM1649",
-                        f"`{carry.target}` does not accumulate: on the right side it has the value of the "
-                        "scenario, so only the last plan counts",
-                        part.span,
-                        "forgets all plans before the last",
-                        secondary=[Label(self.online.base.params[carry.target].span, "declared here")],
-                        help=f"only `now`, `done` and `remaining` accumulate over all plans: write `{carry.target} = "
-                        "... - done[...]`, or carry a variable that is the sum",
-                    )
-                    return
-
     def check_executed(self, carry: CheckedCarry) -> None:
         """Report decisions of slots that will be planned again before they are executed."""
         for part, slots in self._decisions(carry.value, frozenset(carry.variables)):
@@ -180,6 +153,8 @@ class _Carries:
         waiting: list[tuple[Part, frozenset[IndexVar]]] = [(expr, slots)]
         while waiting:
             part, inside = waiting.pop()
+            if isinstance(part, Executed):
+                continue
             if isinstance(part, Reduction):
                 own_slots = self.view.slot_variables(part.indexing)
                 if own_slots and part.body.decision and not _ends_at_committed(part):
