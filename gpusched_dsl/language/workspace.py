@@ -13,6 +13,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checking.flatten import CheckedModels, StatementMemos
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.diagnostics.similar_names import renew_proposals
 from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.project_root import project_root
 from gpusched_dsl.language.source import Source, Span
@@ -188,6 +189,7 @@ def _follow(
     files: SourceFiles,
 ) -> None:
     """Parse the main text, then its imports, breadth first."""
+    renew_proposals()
     seen: set[Path] = set() if main.path is None else {main.path}
     waiting: deque[tuple[Source, str, Place | None]] = deque([(main, digest, place)])
     while waiting:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property
+from itertools import accumulate
 
 from lsprotocol import types
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
+_NOT_ASCII = re.compile("[^\x00-\x7f]")
 
 
 class ClientPositions:
@@ -23,9 +25,23 @@ class ClientPositions:
     def starts(self) -> list[int]:
         return [0, *(match.end() for match in _LINE_END.finditer(self.text))]
 
+    @cached_property
+    def _longer(self) -> tuple[list[int], list[int]]:
+        """The offsets of the characters of several code units, and the surplus of all units before each and the end."""
+        if self.text.isascii() or self.encoding is types.PositionEncodingKind.Utf32:
+            return [], [0]
+        pattern = _BEYOND if self.encoding is types.PositionEncodingKind.Utf16 else _NOT_ASCII
+        found = [(match.start(), match.group()) for match in pattern.finditer(self.text)]
+        surplus = accumulate((self._units(character) - 1 for _, character in found), initial=0)
+        return [at for at, _ in found], list(surplus)
+
     def position(self, offset: int) -> types.Position:
+        """Return the position of an offset; the time does not depend on the length of its line."""
         line = bisect_right(self.starts, offset) - 1
-        return types.Position(line, self._units(self.text[self.starts[line] : offset]))
+        start = self.starts[line]
+        offsets, surplus = self._longer
+        more = surplus[bisect_left(offsets, offset)] - surplus[bisect_left(offsets, start)]
+        return types.Position(line, min(offset, len(self.text)) - start + more)
 
     def range(self, start: int, end: int) -> types.Range:
         return types.Range(self.position(start), self.position(end))

@@ -27,6 +27,8 @@ class BlockKind(Struct, frozen=True):
 MODEL = BlockKind("model", "models", "GSM1107", "GSM1401")
 SCENARIO = BlockKind("scenario", "scenarios", "GSM1501", "GSM1502")
 POLICY = BlockKind("policy", "policies", "GSM1610", "GSM1611")
+MAX_CHAIN = 50  # blocks that extend each other
+
 ONLINE = BlockKind("online block", "online blocks", "GSM1624", "GSM1624")
 
 
@@ -41,8 +43,8 @@ def chain_of(
 ) -> list[B] | None:
     """The block preceded by all that it extends, the oldest first.
 
-    None if one of them does not exist or if they form a cycle. Both are reported, except that a block which may be in
-    an unread part of the workspace is not.
+    None if one of them does not exist, if they form a cycle or if they are more than `MAX_CHAIN`. All of these are
+    reported, except that a block which may be in an unread part of the workspace is not.
     """
     chain = [block]
     while (base := chain[-1].extends) is not None:
@@ -62,6 +64,11 @@ def chain_of(
             _report_cycle(kind, chain[chain.index(found) :], diagnostics)
             return None
         chain.append(found)
+        if len(chain) > MAX_CHAIN:
+            message = f"{kind.name} `{block.name.text}` extends a chain of more than {MAX_CHAIN} {kind.plural}"
+            help = "let blocks extend a common one, not each other in turn"
+            diagnostics.error("GSM1004", message, block.name.span, "the last of the chain", help=help)
+            return None
     return chain[::-1]
 
 

@@ -14,6 +14,7 @@ from gpusched_dsl.language.checking.inheritance import Merger, report_duplicate
 from gpusched_dsl.language.checking.statement_memo import StatementMemo
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.diagnostics.similar_names import listed
 from gpusched_dsl.language.source import Span
 
 # Checked models by name and choices of options, with their diagnostics.
@@ -151,7 +152,7 @@ def _check_option(decl: tree.OptionDecl, diagnostics: Diagnostics) -> None:
                 f"the {what} `{named.text}` is not a choice of option `{decl.name.text}`",
                 named.span,
                 "not among the choices",
-                help=did_you_mean(named.text, seen) or f"choose one of {_list_names(seen)}",
+                help=did_you_mean(named.text, seen) or f"choose one of {listed(seen)}",
             )
 
 
@@ -172,7 +173,7 @@ def _choices_of(
                 f"model `{model.name.text}` has no option `{name}`",
                 spans.get(name),
                 "no such option" if name in spans else "",
-                help=did_you_mean(name, decls) or (f"its options are {_list_names(decls)}" if decls else none),
+                help=did_you_mean(name, decls) or (f"its options are {listed(decls)}" if decls else none),
             )
         elif choice not in (choices := [c.text for c in decl.choices]):
             diagnostics.error(
@@ -181,7 +182,7 @@ def _choices_of(
                 spans.get(name),
                 "no such choice" if name in spans else "",
                 secondary=[Label(decl.name.span, f"`{name}` is declared here")],
-                help=did_you_mean(choice, choices) or f"choose one of {_list_names(choices)}",
+                help=did_you_mean(choice, choices) or f"choose one of {listed(choices)}",
             )
         else:
             chosen[name] = choice
@@ -235,12 +236,8 @@ def _branch(
             when.choice.span,
             "no such choice",
             secondary=[Label(decl.name.span, f"`{when.option.text}` is declared here")],
-            help=did_you_mean(when.choice.text, choices) or f"choose one of {_list_names(choices)}",
+            help=did_you_mean(when.choice.text, choices) or f"choose one of {listed(choices)}",
         )
         return
     holds = (chosen[when.option.text] == when.choice.text) == (when.op == "==")
     yield when.body if holds else when.otherwise
-
-
-def _list_names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

@@ -7,11 +7,11 @@ from msgspec import Struct, field, structs
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.diagnostics.similar_names import listed
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import unit_of
 
 DECOMPOSE = "decompose"  # the name of an inherited decomposition in `drop`, unless something else has this name
-MOST_NAMES = 12  # listed in a help line
 Replaceable = tree.SetDecl | tree.ParamDecl | tree.LetDecl | tree.VarDecl
 CONSTRAINT_OR_TERM = "constraint or term"
 _WORDS = {tree.SetDecl: "set", tree.ParamDecl: "param", tree.LetDecl: "let", tree.VarDecl: "var"}
@@ -292,5 +292,4 @@ def _have_same_name(one: tree.ObjectiveTerm, other: tree.ObjectiveTerm) -> bool:
 
 
 def _listing(names: list[str]) -> str | None:
-    shown = ", ".join(f"`{name}`" for name in names[:MOST_NAMES])
-    return f"there are {shown}{', ...' if len(names) > MOST_NAMES else ''}" if names else None
+    return f"there are {listed(names)}" if names else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -108,9 +109,7 @@ class Symbols(Struct):
 
     def usable(self) -> Iterator[str]:
         """Return the names that are valid as values."""
-        yield from self.extras
-        yield from self.values
-        yield from self.poisoned
+        return chain(self.extras, self.values, self.poisoned)
 
 
 _SORTS: dict[type, str] = {

@@ -29,6 +29,8 @@ def clip(line: str, offset: int) -> tuple[str, int]:
 
 def display(line: str) -> str:
     """A line as it is shown: tabs as blanks to the next multiple of four, unprintable characters replaced."""
+    if line.isascii() and line.isprintable():
+        return line
     parts: list[str] = []
     column = 0
     for c in line:

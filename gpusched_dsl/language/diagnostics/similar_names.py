@@ -7,9 +7,12 @@ mean something in other languages resemble nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sized
 
 _SHOWN = 2
+_FEW = 100  # names that are always compared
+MOST_COMPARISONS = 200_000  # in longer lists, for the errors of one text: half a second
+MOST_LISTED = 12  # names in a note or a help line
 _SHORT = 3
 
 # Words of other languages whose meaning no near word has.
@@ -22,12 +25,34 @@ OTHER_WORDS = frozenset(
 )
 
 
+class Proposals:
+    """The comparisons left for proposals: of very many names and errors only the first errors get any."""
+
+    left = MOST_COMPARISONS
+
+
+def renew_proposals() -> None:
+    """Allow proposals for the errors of another text."""
+    Proposals.left = MOST_COMPARISONS
+
+
+def listed(names: Iterable[str], most: int = MOST_LISTED) -> str:
+    """`` `a`, `b`, ... ``: at most so many of the names."""
+    shown = list(names)
+    return ", ".join(f"`{name}`" for name in shown[:most]) + (", ..." if len(shown) > most else "")
+
+
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """At most two of the known names, those with the fewest slips between."""
+    """At most two of the known names, those with the fewest slips between; none after too many comparisons."""
+    if Proposals.left < 0 and not (isinstance(known, Sized) and len(known) <= _FEW):
+        return []
     lowered = name.lower()
     best: list[str] = []
     fewest = _slips_allowed(lowered) + 1
-    for other in dict.fromkeys(known):
+    others: Mapping[str, object] = known if isinstance(known, dict) else dict.fromkeys(known)
+    if len(others) > _FEW:
+        Proposals.left -= len(others)
+    for other in others:
         slips = _slips(lowered, other.lower(), name != other, fewest)
         if slips is None or slips > fewest or (slips == fewest and not best):
             continue

@@ -17,6 +17,7 @@ from gpusched_dsl.language.source import Source, Span
 MAX_CHARACTERS = 1_000_000
 MAX_TOKENS = 200_000
 MAX_NESTING = 200
+MAX_MENDED = 1_000  # malformed tokens and signs of other languages
 
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
@@ -62,7 +63,7 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed | None:
     words = vocabulary()
     tokens: list[Token] = []
     comments: list[Span] = []
-    depth = 0
+    depth = mended_tokens = 0
     start = 1 if source.text.startswith("\ufeff") else 0
     unknown_until = -1
     scan, end = _scanner().match, start
@@ -89,6 +90,11 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed | None:
                 end = place + _likely_end(text)
             elif kind == "foreign_comment" and ";" in text and _divides(text, tokens):
                 end = place + 2
+            mended_tokens += 1
+            if mended_tokens > MAX_MENDED:
+                message = f"more than {MAX_MENDED:,} malformed words and signs: the text is not read"
+                diagnostics.error("GSM1019", message, source.span(place, end))
+                return None
             mended = _mend(
                 kind or "", source.span(place, end), diagnostics, tokens, after_unknown=place == unknown_until
             )
@@ -208,7 +214,7 @@ def _report_comment(span: Span, diagnostics: Diagnostics, tokens: list[Token]) -
     """Report `// ...` or `/* ... */`; the fix is certain if no part of a statement is before or after it."""
     source, text = span.source, span.text
     first = source.span(span.start, span.start + 2)
-    rest = source.text[span.end :].split("\n", 1)[0]
+    rest = source.line(source.position(span.end)[0])[source.position(span.end)[1] - 1 :]
     inside = bool(tokens) and tokens[-1].type not in ("SEMICOLON", "LBRACE", "RBRACE")
     help = "comments begin with `#`"
     if text.startswith("//"):
