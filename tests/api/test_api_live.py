@@ -66,7 +66,7 @@ def test_values_that_were_set_hold() -> None:
 @pytest.mark.slow
 def test_an_event_is_checked_and_applied_with_one_build(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[str] = []
-    for name in ("base_with_job", "base_with_values"):
+    for name in ("base_with_jobs", "base_with_values"):
         original = getattr(event_check, name)
 
         def counted(*given: Any, original: Any = original, name: str = name) -> Any:
@@ -77,9 +77,9 @@ def test_an_event_is_checked_and_applied_with_one_build(monkeypatch: pytest.Monk
     loop = gs.loads(TEXT, base=Path.cwd()).live(online="EveryArrivalAndCompletion", method="Greedy")
     known = {"deadline": 3.4, "weight": 2, "submitted": 1, "exec_time": {"A,1": 2, "B,1": 2, "B,2": 1.2}}
     loop.on_event({"kind": "arrival", "time": 1, "job": "J2", "values": known})
-    assert built == ["base_with_job"]
+    assert built == ["base_with_jobs"]
     loop.on_event({"kind": "value", "time": 2, "values": {"weight": {"J2": 3}}})
-    assert built == ["base_with_job", "base_with_values"]
+    assert built == ["base_with_jobs", "base_with_values"]
 
 
 def test_an_event_that_was_checked_before_another_changed_the_data_is_refused() -> None:

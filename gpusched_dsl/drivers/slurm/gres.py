@@ -1,31 +1,68 @@
-"""GPUs as generic resources: `gpu:h200:8(S:0-1)`, `gres:gpu:2`, `gres/gpu:h200=4` have 8, 2 and 4 of them."""
+"""GPUs as generic resources: `gpu:h200:8(S:0-1)`, `gres:gpu:2`, `gpu:3090:no_consume:4`, `gres/gpu:h200=4`.
+
+Slices of a GPU (MIG: `gpu:1g.10gb:7`, `gpu:a100_3g.20gb:2`) are no GPUs: they are not counted.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-_ITEM = re.compile(r"(?:gres[:/])?gpu(?::(?P<type>[A-Za-z_][\w.-]*))?(?:[:=](?P<count>\d+)(?P<k>[kK])?)?$")
+_GPU = re.compile(r"(?:gres[:/])?gpu(?:[:=](.*))?$", re.DOTALL)
+_COUNT = re.compile(r"(\d{1,9})([kK]?)$")
+_TYPE = re.compile(r"\w[\w.+-]*$")
+_SLICE = re.compile(r"(?:^|[_.-])\d+g\.\d+gb", re.IGNORECASE)
 
 
-def gpus(text: str) -> tuple[int, str]:
-    """The number of GPUs in a list of resources, and their type, "" if there is none or several.
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """The GPUs of a list of resources: `kind` is their type, "" if there is none or several; `slices` are parts of
+    GPUs, which do not count.
+    """
+
+    count: int = 0
+    kind: str = ""
+    slices: int = 0
+
+
+def read_gpus(text: str) -> Gpus:
+    """The GPUs in a list of resources.
 
     Where a list has the total and its types (`gres/gpu=4,gres/gpu:h200=4`), GPUs are counted once. Raises ValueError
     for GPUs of an unknown form, such as shares of one.
     """
-    total = typed = 0
+    total = typed = slices = 0
     types: set[str] = set()
     for item in re.sub(r"\([^)]*\)", "", text).split(","):
-        item = item.strip()
-        if not re.match(r"(?:gres[:/])?gpu(?:[:=]|$)", item):
-            continue
-        found = _ITEM.match(item)
+        found = _GPU.match(item.strip())
         if found is None:
-            raise ValueError(f"`{item}` is not a number of GPUs")
-        count = int(found["count"] or 1) * (1024 if found["k"] else 1)
-        if found["type"]:
+            continue
+        count, kind = _item(item.strip(), found[1])
+        if _SLICE.search(kind):
+            slices += count
+        elif kind:
             typed += count
-            types.add(found["type"])
+            types.add(kind)
         else:
             total += count
-    return max(total, typed), types.pop() if len(types) == 1 else ""
+    whole = max(total - slices, typed) if typed or slices else total
+    return Gpus(max(whole, 0), types.pop() if len(types) == 1 else "", slices)
+
+
+def gpus(text: str) -> tuple[int, str]:
+    """The number of GPUs in a list of resources, and their type. Raises ValueError as `read_gpus`."""
+    found = read_gpus(text)
+    return found.count, found.kind
+
+
+def _item(item: str, rest: str | None) -> tuple[int, str]:
+    """The number and the type of `gpu:REST`: a number alone is a number, also where types begin with digits."""
+    words = [word for word in re.split(r"[:=]", rest or "") if word != "no_consume"]
+    if words in ([], [""]):
+        return 1, ""
+    count = _COUNT.match(words[-1])
+    kind = words[:-1] if count else words
+    if len(kind) > 1 or (kind and not _TYPE.match(kind[0])):
+        raise ValueError(f"`{item}` is not a number of GPUs")
+    number = 1 if count is None else int(count[1]) * (1024 if count[2] else 1)
+    return number, kind[0] if kind else ""

@@ -40,10 +40,10 @@ class PolicyMemory:
 
         return evaluate
 
-    def add_job(self) -> None:
-        """Append a job of which nothing is remembered."""
+    def add_jobs(self, count: int) -> None:
+        """Append jobs of which nothing is remembered."""
         for name, values in self.values.items():
-            self.values[name] = np.append(values, np.nan)
+            self.values[name] = np.append(values, np.full(count, np.nan))
 
     def keep_jobs(self, kept: Ints) -> None:
         """Forget what is remembered of all other jobs."""

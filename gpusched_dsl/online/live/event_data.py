@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusched_dsl.data.sources.python_values import pieces_of
@@ -13,26 +13,31 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.magnitudes import check_magnitudes
 from gpusched_dsl.online.data.updates import with_jobs, with_values
 from gpusched_dsl.online.live.labels import Label, refuse
-from gpusched_dsl.online.live.messages import Arrival, Value
+from gpusched_dsl.online.live.messages import Arrival, ArrivingJob, Value
 
 _MOST_INTEGER = 2**63
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
-def base_with_job(base: Base, online: CheckedOnline, event: Arrival) -> Base:
-    """Return the data with the job of an event and its values. Raises DiagnosticError as data are checked."""
+def base_with_jobs(base: Base, online: CheckedOnline, jobs: Sequence[Arrival | ArrivingJob]) -> Base:
+    """Return the data with new jobs and their values. Raises DiagnosticError as data are checked."""
     model, root = base.model, online.jobs_root
-    replaced = {root: pieces_of(model, root, [event.job])}
-    for name, values in event.values.items():
-        if name in online.brought:
-            continue
-        if name not in model.params and name not in model.sets:
-            refuse(f"`{name}` is not a parameter of `{model.name}`", did_you_mean(name, model.params) or "")
-        if name in model.sets:
-            rows = values if isinstance(values, list) else [[values]]
-            replaced[name] = pieces_of(model, name, [(event.job, *row) for row in rows])
-        else:
-            replaced[name] = pieces_of(model, name, dict(_values_by_subscripts(name, values, (event.job,))))
+    of_sets: dict[str, list[tuple[Any, ...]]] = {}
+    of_params: dict[str, dict[tuple[Label, ...], Any]] = {}
+    for one in jobs:
+        for name, values in one.values.items():
+            if name in online.brought:
+                continue
+            if name in model.sets:
+                rows = values if isinstance(values, list) else [[values]]
+                of_sets.setdefault(name, []).extend((one.job, *row) for row in rows)
+            elif name in model.params:
+                of_params.setdefault(name, {}).update(_values_by_subscripts(name, values, (one.job,)))
+            else:
+                refuse(f"`{name}` is not a parameter of `{model.name}`", did_you_mean(name, model.params) or "")
+    replaced = {root: pieces_of(model, root, [one.job for one in jobs])}
+    for name, given in (of_sets | of_params).items():
+        replaced[name] = pieces_of(model, name, given)
     extended, _ = with_jobs(base, root, replaced)
     check_magnitudes(extended, replaced)
     return extended

@@ -52,6 +52,19 @@ class Arrival(Event, tag="arrival", kw_only=True, forbid_unknown_fields=True):
     values: Values = {}
 
 
+class ArrivingJob(Struct, kw_only=True, forbid_unknown_fields=True):
+    """One of the jobs that arrive together."""
+
+    job: Label
+    values: Values = {}
+
+
+class Arrivals(Event, tag="arrivals", kw_only=True, forbid_unknown_fields=True):
+    """Several jobs come at one time, as by one arrival each; they are taken or refused together."""
+
+    jobs: Annotated[list[ArrivingJob], Meta(min_length=1)]
+
+
 class Completion(Event, tag="completion", kw_only=True, forbid_unknown_fields=True):
     """A job has ended."""
 
@@ -71,9 +84,10 @@ class Progress(Event, tag="progress", kw_only=True, forbid_unknown_fields=True):
 
 
 class Withdrawal(Event, tag="withdrawal", kw_only=True, forbid_unknown_fields=True):
-    """A job is not wanted any more."""
+    """A job is not wanted any more; with `returns` only for now: it may arrive again, with its progress and data."""
 
     job: Label
+    returns: bool = False
 
 
 class NodeDown(Event, tag="node_down", kw_only=True, forbid_unknown_fields=True):
@@ -102,8 +116,8 @@ class End(Event, tag="end", kw_only=True, forbid_unknown_fields=True):
     """Nothing comes any more: the run ends with its result."""
 
 
-AnyEvent = Arrival | Completion | Progress | Withdrawal | NodeDown | NodeUp | Value | Tick | End
-KINDS = ("arrival", "completion", "progress", "withdrawal", "node_down", "node_up", "value", "tick", "end")
+AnyEvent = Arrival | Arrivals | Completion | Progress | Withdrawal | NodeDown | NodeUp | Value | Tick | End
+KINDS = ("arrival", "arrivals", "completion", "progress", "withdrawal", "node_down", "node_up", "value", "tick", "end")
 
 
 class _WithId(Struct):

@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.magnitudes import check_clock
 from gpusched_dsl.online.journal.records import External
-from gpusched_dsl.online.live.messages import AnyEvent, Arrival, Value
+from gpusched_dsl.online.live.messages import AnyEvent, Arrival, Arrivals, Value
 
 MOST_REFUSED = 8  # of one batch; when more fail, their time is at fault, and all that is left of the batch is refused
 
@@ -142,7 +142,7 @@ class TrialRun:
     def _plan(self, batch: Sequence[AcceptedEvent]) -> Failure | None:
         try:
             made = self.loop.decide()
-            if any(isinstance(one.event, Arrival | Value) for one in batch):
+            if any(isinstance(one.event, Arrival | Arrivals | Value) for one in batch):
                 self.loop.rehearse(made)
         except Exception as failure:
             return None, failure
@@ -190,10 +190,13 @@ def _no_plan_error(event: AnyEvent, reason: Diagnostic) -> Diagnostic:
 
 def _numbers(event: AnyEvent) -> Iterator[tuple[str, float]]:
     """Return the nonzero numbers of an event, each with its position."""
-    if not isinstance(event, Arrival | Value):
-        return
-    for name, given in event.values.items():
-        yield from _numbers_in(f"`{name}`", given)
+    if isinstance(event, Arrival | Value):
+        for name, given in event.values.items():
+            yield from _numbers_in(f"`{name}`", given)
+    elif isinstance(event, Arrivals):
+        for one in event.jobs:
+            for name, given in one.values.items():
+                yield from _numbers_in(f"`{name}` of `{one.job}`", given)
 
 
 def _numbers_in(at: str, given: Any) -> Iterator[tuple[str, float]]:

@@ -9,11 +9,12 @@ from typing import NoReturn
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.magnitudes import LARGEST
-from gpusched_dsl.online.live.event_data import base_with_job, base_with_values
+from gpusched_dsl.online.live.event_data import base_with_jobs, base_with_values
 from gpusched_dsl.online.live.labels import Label, find_code, job_code, node_code, refuse
 from gpusched_dsl.online.live.messages import (
     AnyEvent,
     Arrival,
+    Arrivals,
     Completion,
     NodeDown,
     NodeUp,
@@ -51,12 +52,15 @@ def check_event(
             if isinstance(event.job, int) and not -(2**63) <= event.job < 2**63:
                 refuse(f"the label {event.job} of a job is too large for an integer", "send it as a text, in quotes")
             if find_code(base, root, event.job) is None:
-                changed = base_with_job(base, online, event)
+                changed = base_with_jobs(base, online, (event,))
             elif world.status[job_code(base, root, event.job)] != FUTURE:
                 _refuse_ended(event)
+        case Arrivals():
+            changed = _check_arrivals(event, base, online, forgotten)
         case Completion() | Progress() | Withdrawal():
             code = job_code(base, root, event.job)
-            if world.status[code] not in (WAITING, RUNNING):
+            expected = isinstance(event, Withdrawal) and not event.returns and world.status[code] == FUTURE
+            if world.status[code] not in (WAITING, RUNNING) and not expected:
                 _refuse_ended(event)
             if isinstance(event, Progress) and event.done is not None and not event.done <= LARGEST:
                 help = "write `done` in the unit of `work` in the block"
@@ -67,6 +71,18 @@ def check_event(
             changed = base_with_values(base, event)
             period_of(online, changed)
     return Candidate(event, base, changed)
+
+
+def _check_arrivals(event: Arrivals, base: Base, online: CheckedOnline, forgotten: Container[Label]) -> Base:
+    """Return the data with new jobs. Raises DiagnosticError for a job that is known, or is there twice."""
+    seen: set[Label] = set()
+    for one in event.jobs:
+        if one.job in seen or one.job in forgotten or find_code(base, online.jobs_root, one.job) is not None:
+            refuse(f"job `{one.job}` is already present", "use one label for all events of a job")
+        if isinstance(one.job, int) and not -(2**63) <= one.job < 2**63:
+            refuse(f"the label {one.job} of a job is too large for an integer", "send it as a text, in quotes")
+        seen.add(one.job)
+    return base_with_jobs(base, online, event.jobs)
 
 
 def _refuse_ended(event: Arrival | Completion | Progress | Withdrawal) -> NoReturn:

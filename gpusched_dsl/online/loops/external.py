@@ -18,11 +18,12 @@ from gpusched_dsl.online.data.past import CurrentPlan
 from gpusched_dsl.online.data.updates import with_only
 from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.live.decisions import decision_of
-from gpusched_dsl.online.live.labels import Label, find_code, job_code, node_code
+from gpusched_dsl.online.live.labels import Label, job_code, node_code
 from gpusched_dsl.online.live.messages import (
     VERSION,
     AnyEvent,
     Arrival,
+    Arrivals,
     Completion,
     Decided,
     NodeDown,
@@ -45,7 +46,7 @@ from gpusched_dsl.online.planners.failures import is_of_solving
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.realisation import realisation_of, redraw, stretch_beyond
-from gpusched_dsl.online.simulation.world import DONE
+from gpusched_dsl.online.simulation.world import DONE, RUNNING
 
 P = TypeVar("P", bound=Planner | None)
 REHEARSAL = 1.0  # seconds at most for a plan that only shows whether planning succeeds
@@ -95,7 +96,7 @@ class LiveEventLoop(EventLoop):
         try:
             self.apply(candidate, max(time, self.now))
             result = self.decide()
-            if result is not None and isinstance(event, Arrival | Value):
+            if result is not None and isinstance(event, Arrival | Arrivals | Value):
                 self._raise_failure(result)
         except Exception:
             self.restore(before)
@@ -124,7 +125,9 @@ class LiveEventLoop(EventLoop):
             self._pending_reasons.append("arrival")
         match event:
             case Arrival():
-                self._arrive(event, candidate.base)
+                self._arrive((event.job,), candidate.base)
+            case Arrivals():
+                self._arrive([one.job for one in event.jobs], candidate.base)
             case Completion():
                 self.world.finish(self._jobs(event.job))
                 self._pending_reasons.append("completion")
@@ -137,7 +140,7 @@ class LiveEventLoop(EventLoop):
                 if self.world.done[code] > 0:
                     self._measured |= {code}
             case Withdrawal():
-                self.world.withdraw(self._jobs(event.job))
+                self._withdraw(self._jobs(event.job), returns=event.returns)
                 self._pending_reasons.append("completion")
                 self.handle_departures()
             case NodeDown():
@@ -309,24 +312,29 @@ class LiveEventLoop(EventLoop):
     def _node(self, label: Label) -> int:
         return node_code(self.base, self.places_root, label)
 
-    def _arrive(self, event: Arrival, base: Base | None) -> None:
-        """Add a job; `base` are the data with the job, None if the data had it before."""
-        code = find_code(self.base, self.jobs_root, event.job)
-        if code is None:
-            code = len(self.world.status)
-            assert base is not None
+    def _withdraw(self, jobs: Ints, *, returns: bool) -> None:
+        """Take jobs out of the queue for good, or until they arrive again."""
+        if not returns:
+            self.world.withdraw(jobs)
+            return
+        self.world.halt(jobs[self.world.status[jobs] == RUNNING])
+        self.world.hold(jobs)
+
+    def _arrive(self, labels: Sequence[Label], base: Base | None) -> None:
+        """Add jobs; `base` are the data with new ones, None if the data had the job before."""
+        if base is not None:
+            first, new = len(self.world.status), len(labels)
             self.use_data(base)
             realisation = realisation_of(self.online, base, self.config.seed, self.setup.slot_length)
-            new = slice(code, code + 1)
             self.world.grow(
                 replace(
-                    realisation, arrival=np.array([self.now]), work=realisation.work[new], ends=np.array([np.inf]),
-                    stretch=np.ones(1),
+                    realisation, arrival=np.full(new, self.now), work=realisation.work[first:],
+                    ends=np.full(new, np.inf), stretch=np.ones(new),
                 )
             )  # fmt: skip
-            self.memory.add_job()
+            self.memory.add_jobs(new)
         else:
-            self.world.arrival[code] = self.now
+            self.world.arrival[[self._job(label) for label in labels]] = self.now
         self.world.arrive()
         self._pending_reasons.append("arrival")
 

@@ -77,7 +77,7 @@ def add_arrivals(loop: EventLoop, seed: int, known: dict[int, Base] | None = Non
     new = slice(count, None)
     loop.world.grow(replace(real, arrival=time, work=real.work[new], ends=real.ends[new], stretch=real.stretch[new]))
     for _ in range(len(template)):
-        loop.memory.add_job()
+        loop.memory.add_jobs(1)
 
 
 def _with_moved_copies(loop: EventLoop, template: Codes, time: Floats) -> Base:

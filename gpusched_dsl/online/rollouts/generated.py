@@ -57,7 +57,7 @@ class GeneratedJobs:
         world.arrival[world.status == FUTURE] = np.inf
         world.grow(replace(real, arrival=np.where(real.arrival > world.now, real.arrival, np.inf)))
         for _ in range(len(real.arrival)):
-            other.memory.add_job()
+            other.memory.add_jobs(1)
         return other
 
 

@@ -1,0 +1,78 @@
+"""Jobs that arrive together, and jobs that are withdrawn for now and come back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpusched_dsl as gs
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.online.loops.external import LiveEventLoop
+
+TEXT = """
+import "gsdsl:trace_replay/policies.gsm";
+scenario Cluster for TraceReplay { Nodes = { g1 }; gpus[n in Nodes] = 4; Jobs = {}; }
+online Live for TraceReplay {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion, failure, recovery;
+  carry remaining[j] = remaining[j];
+  carry clock = now;
+}
+"""
+
+
+def new_loop() -> LiveEventLoop:
+    return gs.loads(TEXT, base=Path.cwd()).live(online="Live", method="FIFO")
+
+
+def job(name: str, needs: int, hours: float = 2.0, submitted: float = 0.0) -> dict[str, Any]:
+    return {"job": name, "values": {"needs": needs, "exec_time": hours, "submitted": submitted}}
+
+
+def running(loop: LiveEventLoop) -> dict[Any, int]:
+    """The jobs of the plan in effect, with their GPUs."""
+    labels = loop.base.store.universes[loop.jobs_root].labels
+    parts = loop.world.parts
+    return {labels[j]: round(u) for j, u in zip(parts.job.tolist(), parts.uses.tolist(), strict=True)}
+
+
+def test_jobs_that_arrive_together_are_as_single_arrivals() -> None:
+    jobs = [job(f"j{n}", 1 + n % 3, 1 + n, n / 10) for n in range(6)]
+    together, single = new_loop(), new_loop()
+    together.on_event({"kind": "arrivals", "time": 1, "jobs": jobs})
+    for one in jobs:
+        single.on_event({"kind": "arrival", "time": 1, **one})
+    for loop in (together, single):
+        loop.on_event({"kind": "completion", "time": 2, "job": "j0"})
+    assert running(together) == running(single) != {}
+    assert together.step_count == 2
+    for wrong, message in (
+        ([job("j9", 1), job("j1", 1)], "`j1` is already present"),
+        ([job("j9", 1), job("j9", 1)], "`j9` is already present"),
+        ([job("j9", 1), job("j8", 0)], "needs"),
+    ):
+        with pytest.raises(DiagnosticError, match=message):
+            together.on_event({"kind": "arrivals", "time": 3, "jobs": wrong})
+    assert "j9" not in together.base.store.universes[together.jobs_root].code_of
+
+
+def test_a_job_comes_back_with_its_progress() -> None:
+    loop = new_loop()
+    loop.on_event({"kind": "arrivals", "time": 0, "jobs": [job("a", 4), job("b", 2)]})
+    assert running(loop) == {"a": 4}
+    loop.on_event({"kind": "withdrawal", "time": 1, "job": "a", "returns": True})
+    assert running(loop) == {"b": 2}
+    with pytest.raises(DiagnosticError, match="`a` is not present"):
+        loop.on_event({"kind": "completion", "time": 1, "job": "a"})
+    loop.on_event({"kind": "completion", "time": 3, "job": "b"})
+    assert running(loop) == {}
+    loop.on_event({"kind": "arrival", "time": 4, "job": "a"})
+    assert running(loop) == {"a": 4}
+    assert loop.world.remaining()[0] == pytest.approx(0.5)
+    loop.on_event({"kind": "withdrawal", "time": 4, "job": "a", "returns": True})
+    loop.on_event({"kind": "withdrawal", "time": 4, "job": "a"})
+    with pytest.raises(DiagnosticError, match="already present"):
+        loop.on_event({"kind": "arrival", "time": 5, "job": "a"})
+    assert loop.finish()["done"] == 1
