@@ -14,19 +14,22 @@ import numpy as np
 from msgspec import UNSET, structs
 
 from gpusched_dsl.drivers.actuator import Actuator
+from gpusched_dsl.drivers.capacity import capacity_of
 from gpusched_dsl.drivers.events import Content, EventMaker, KnownState, event_content
 from gpusched_dsl.drivers.history import HistoryWriter
 from gpusched_dsl.drivers.mapping import JobMapping, check_mapping
 from gpusched_dsl.drivers.protocol import (
     Action,
     ActionRefused,
+    Allocation,
     ClusterUnavailable,
     DrivenCluster,
     JobState,
     Observation,
+    ObservedJob,
     PreparedCluster,
 )
-from gpusched_dsl.drivers.reconcile import WantedState, answers, difference
+from gpusched_dsl.drivers.reconcile import Difference, WantedState, answers, difference
 from gpusched_dsl.drivers.records import RECORD, RecordFile
 from gpusched_dsl.drivers.settings import FREEZE, DriveSettings
 from gpusched_dsl.drivers.source import ClusterLines
@@ -41,7 +44,6 @@ from gpusched_dsl.online.live.messages import Acknowledged, AnyRecord, Decided, 
 from gpusched_dsl.online.live.seen_names import SeenNames
 from gpusched_dsl.online.live.session import LiveRun
 from gpusched_dsl.online.live.trial import Defect, plain_defect
-from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.planners.protocol import BROKEN
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import LiveParts, live_parts
@@ -206,10 +208,10 @@ class _Drive:
         self._settings, self._cluster, self._options = settings, cluster, options
         self._report, self._on_record, self._parts, self._mapping = report, on_record, parts, mapping
         self.summary = DriveSummary()
-        self._given_up: list[str] = []
         self._violated: set[str] = set()  # rows told
         self._down = False
         self._unread = SeenNames()
+        self._waits: dict[str, tuple[Allocation, int]] = {}  # of planned jobs: observations since their start
         assert parts.clock.seconds is not None
         self._start, self._unit_seconds = mapping.start, parts.clock.seconds
 
@@ -227,8 +229,10 @@ class _Drive:
             )  # fmt: skip
             self._history = HistoryWriter(history, self._mapping.values)
             self._maker = EventMaker(
-                _known_of(journal), self._mapping.values, self._node_names(loop), self._leave_out,
-                acting=self._options.acts, checkpoints=guard.checkpoints, left_out=self.summary.left_out,
+                _known_of(journal), self._mapping.values, capacity_of(loop.placement, loop.base),
+                lambda: self._plan().allocations, self._leave_out, self._note_leaving, acting=self._options.acts,
+                checkpoints=guard.checkpoints, preempt=guard.preempt, patience=guard.patience,
+                left_out=self.summary.left_out,
             )  # fmt: skip
             self._loop = loop
             self._lines = ClusterLines(
@@ -245,9 +249,6 @@ class _Drive:
 
     def _to_clock(self, seconds: float) -> float:
         return max(0.0, (seconds - self._start) / self._unit_seconds)
-
-    def _node_names(self, loop: LiveEventLoop) -> tuple[str, ...]:
-        return tuple(str(label) for label in loop.base.store.universes[loop.places_root].labels)
 
     def _observed(self, observation: Observation, now: float) -> None:
         if self._down:
@@ -266,17 +267,13 @@ class _Drive:
             self._tell("GSM5405", f"the cluster cannot be observed: {message}")
 
     def _extra(self, observation: Observation, contents: list[Content], now: float) -> list[Content]:
-        """Add withdrawals of jobs that were given up, a tick if a plan is due, and before them which jobs of the plan
-        have not started.
-        """
-        given_up, self._given_up = self._given_up, []
-        contents = contents + [event_content("withdrawal", f"refused {job}", now, job=job) for job in given_up]
+        """Add a tick if a plan is due, and before all which jobs of the plan have not started."""
         loop, world, clock = self._loop, self._loop.world, self._to_clock(now)
         due = float(world.request.min(initial=np.inf))
         if np.isfinite(loop.period) and len(world.present()):
             due = min(due, max(loop.last_plan_time, 0.0) + loop.period)
         if due <= clock:
-            contents.append(event_content("tick", f"tick {loop.events}", now))
+            contents = [*contents, event_content("tick", f"tick {loop.events}", now)]
         if not contents or not self._options.acts or self._settings.guard.checkpoints:
             return contents
         return [*self._not_started(observation, now), *contents]
@@ -295,6 +292,9 @@ class _Drive:
 
     def _leave_out(self, job: str, why: str) -> None:
         self._tell("GSM5406", f"job `{job}` is left out: {why}")
+
+    def _note_leaving(self, job: str, why: str) -> None:
+        self._tell("GSM5406", f"job `{job}` leaves the queue for now: {why}", Severity.NOTE)
 
     # --- records and actions out -------------------------------------------------------------------------------------
 
@@ -335,19 +335,60 @@ class _Drive:
 
     def _event_refused(self, id: str, message: str) -> None:
         content = self._lines.contents.pop(id, None)
-        if content is not None and "job" in content:
-            self._maker.leave_out(str(content["job"]), message)
-        elif content is not None:
+        if content is None:
+            return
+        if content["kind"] == "arrivals":
+            self._maker.refused_together([str(one["job"]) for one in content["jobs"]])
+        elif content["kind"] == "value":  # the model does not allow other numbers: nodes are up or down
+            self._maker.model = replace(self._maker.model, parameter="", gpus={})
+            self._tell("GSM5408", f"the plan cannot use parts of nodes: {message}")
+        elif content["kind"] == "arrival":
+            self._maker.refused(str(content["job"]), message)
+        else:
             self._tell("GSM5407", f"the event `{id}` was refused: {message}")
 
     def _settle(self, observation: Observation) -> None:
         """Compare the cluster with the plan and act."""
-        found = difference(self._plan(), observation, preempt=self._settings.guard.preempt)
-        found = replace(found, actions=(*found.actions, *answers(observation, self._maker.left_out)))
-        for job in self._actuator.apply(found):
-            why = f"its action was refused {self._settings.guard.attempts} times"
-            self._maker.leave_out(job, why)
-            self._given_up.append(job)
+        guard, maker, plan = self._settings.guard, self._maker, self._plan()
+        barred = [
+            name
+            for name, wanted in plan.allocations.items()
+            if name in observation.jobs and maker.exclusions.objection(observation.jobs[name], wanted)
+        ]
+        plan = replace(plan, away=maker.known.away, barred=barred)
+        found = difference(plan, observation, preempt=guard.preempt)
+        found = replace(found, actions=(*found.actions, *answers(observation, maker.left_out)))
+        until = self._options.now() + guard.retry
+        for action, why in self._actuator.apply(found):
+            maker.exclusions.exclude(action.job, action.allocation, until, f"`{action.kind}` was refused: {why}")
+        self._actuator.forget(observation.jobs)
+        if self._options.acts:
+            self._find_stuck(plan, found, observation, until)
+
+    def _find_stuck(self, plan: WantedState, found: Difference, observation: Observation, until: float) -> None:
+        """Exclude nodes, for a while, on which a job has not started although it was released for them."""
+        waits: dict[str, tuple[Allocation, int]] = {}
+        guard, without_room = self._settings.guard, set(found.waiting)
+        for name, wanted in plan.allocations.items():
+            job = observation.jobs.get(name)
+            if job is None or job.state is not JobState.PENDING or name in plan.barred:
+                continue
+            released = not job.held and set(job.pinned) == set(wanted)
+            if name in without_room or released or self._actuator.started.get(name) == wanted:
+                before, count = self._waits.get(name, (wanted, 0))
+                waits[name] = (wanted, count + 1 if before == wanted else 1)
+                if count >= guard.patience and before == wanted:
+                    del waits[name]
+                    self._exclude_stuck(job, wanted, until, job.reason or ("no GPUs are free" * (not released)))
+        self._waits = waits
+
+    def _exclude_stuck(self, job: ObservedJob, wanted: Allocation, until: float, why: str) -> None:
+        why = why or "the cluster gives no reason"
+        nodes = self._maker.model.nodes if job.waits_everywhere else tuple(wanted)
+        self._maker.exclusions.exclude(job.name, nodes, until, why)
+        where = "" if job.waits_everywhere else f" on {', '.join(wanted)}"
+        message = f"job `{job.name}` has not started{where} in {self._settings.guard.patience} observations: {why}"
+        self._tell("GSM5408", f"{message}; its GPUs go to others")
 
     def _plan(self) -> WantedState:
         """The plan in effect, with the names of the cluster."""

@@ -26,7 +26,10 @@ class HistoryWriter:
 
     def write(self, observation: Observation, now: float) -> None:
         """Append the changes since the last observation, seen `now`."""
+        lines = []
         for job in observation.jobs.values():
+            if job.unread:
+                continue
             line = _line_of(job)
             compared = [line[key] for key in _COMPARED]
             known = self._last.get(job.name)
@@ -40,7 +43,9 @@ class HistoryWriter:
                 if job.unsupported:
                     line["left_out"] = job.unsupported
             self._last[job.name] = compared
-            self.record.append({"at": now, **line})
+            lines.append({"at": now, **line})
+        if lines:
+            self.record.append(*lines)
         self._forget(observation)
 
     def tell(self, now: float, **what: Any) -> None:

@@ -42,7 +42,8 @@ class ObservedJob:
     that part. If the job `asks`, the cluster waits for a decision about it, also if the run leaves it out.
 
     `reason` is what the cluster says about a job that waits. The job must not run on the nodes in `misfits`, by what it
-    demands; each has the cause in words. Of an `unread` job only the GPUs are known that it occupies, at most.
+    demands; each has the cause in words. Of an `unread` job only the GPUs are known that it occupies, at most. If a job
+    `waits_everywhere`, it would not start on other nodes either.
     """
 
     name: str
@@ -64,6 +65,7 @@ class ObservedJob:
     reason: str = ""
     misfits: Mapping[str, str] = field(default_factory=dict)
     unread: bool = False
+    waits_everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

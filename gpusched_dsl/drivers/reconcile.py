@@ -7,7 +7,7 @@ refused or half done is made again, and one that was done is not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from gpusched_dsl.drivers.protocol import Action, ActionKind, Allocation, JobState, Observation, ObservedJob
@@ -17,13 +17,16 @@ from gpusched_dsl.drivers.protocol import Action, ActionKind, Allocation, JobSta
 class WantedState:
     """The wanted state: the allocation of each job that should run, and all jobs that the run knows.
 
-    `kinds` are the node types that the plan uses, by node, where the model names them.
+    `kinds` are the node types that the plan uses, by node, where the model names them. Jobs that are `away` are not in
+    the plan for now: they must not start. The plan lets `barred` jobs run where they must not: they wait.
     """
 
     allocations: Mapping[str, Allocation]
     jobs: tuple[str, ...]
     step: int = 0
     kinds: Mapping[str, str] = field(default_factory=dict)
+    away: Collection[str] = ()
+    barred: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,12 @@ def difference(plan: WantedState, observation: Observation, *, preempt: bool) ->
             if wanted is not None and _same(wanted, job.allocation):
                 continue
             where = "wait" if wanted is None else f"run on {_nodes(wanted)}"
-            if preempt:
+            if preempt and name not in plan.barred:
                 stops.append(Action(ActionKind.REQUEUE, name, reason=f"{reason}: to {where}"))
             else:
                 message = f"job `{name}` runs on {_nodes(job.allocation)}, but the plan lets it {where}"
                 contradictions.append(Contradiction(name, message))
-        elif wanted is None or not _is_part(job, wanted):
+        elif wanted is None or name in plan.barred or not _is_part(job, wanted):
             if not job.held:
                 stops.append(Action(ActionKind.HOLD, name, reason=f"{reason}: to wait"))
         elif job.nodes and job.nodes != len(wanted):
@@ -75,6 +78,10 @@ def difference(plan: WantedState, observation: Observation, *, preempt: bool) ->
                 text = f"{reason}: {sum(wanted.values())} GPUs"
                 starts.append(Action(ActionKind.RESIZE, name, wanted, text))
             starts.append(Action(ActionKind.START, name, wanted, f"{reason}: to run on {_nodes(wanted)}"))
+    for name in plan.away:
+        job = observation.jobs.get(name)
+        if job is not None and job.state is JobState.PENDING and not job.held and not job.unsupported:
+            stops.append(Action(ActionKind.HOLD, name, reason=f"{reason}: to wait"))
     return _with_room(plan, observation, stops, starts, contradictions)
 
 

@@ -32,9 +32,9 @@ class RecordFile:
         except OSError as failure:
             raise _unusable(path, failure.strerror or str(failure)) from failure
 
-    def append(self, content: dict[str, Any]) -> None:
+    def append(self, *contents: dict[str, Any]) -> None:
         try:
-            self._file.write(_encode(content) + b"\n")
+            self._file.write(b"".join(_encode(content) + b"\n" for content in contents))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as failure:

@@ -23,13 +23,16 @@ PATHS = ("kubeconfig", "token_file", "commands")  # entries of drivers that are 
 @dataclass(frozen=True)
 class GuardSettings:
     """`changes_per_hour` limits actions. Running jobs are stopped only with `preempt`. `attempts` are those of one
-    action before its job is left out. With `checkpoints`, jobs that were put back keep their progress. With
-    `obeys_model` no plan is carried out that violates a row or bound of the model.
+    action, and `patience` observations of a released job, before its nodes are excluded for it, for `retry` seconds.
+    With `checkpoints`, jobs that were put back keep their progress. With `obeys_model` no plan is carried out that
+    violates a row or bound of the model.
     """
 
     changes_per_hour: int = 60
     preempt: bool = False
     attempts: int = 3
+    patience: int = 12
+    retry: float = 600.0
     checkpoints: bool = False
     obeys_model: bool = True
 
@@ -142,6 +145,8 @@ def _read_guard(reader: TableReader) -> GuardSettings:
         changes_per_hour=int(_positive(reader, "changes_per_hour", default.changes_per_hour) or 0),
         preempt=bool(reader.get("preempt", bool, default.preempt)),
         attempts=int(_positive(reader, "attempts", default.attempts) or 1),
+        patience=int(_positive(reader, "patience", default.patience) or 1),
+        retry=_positive(reader, "retry", default.retry) or default.retry,
         checkpoints=bool(reader.get("checkpoints", bool, default.checkpoints)),
         obeys_model=bool(reader.get("obeys_model", bool, default.obeys_model)),
     )

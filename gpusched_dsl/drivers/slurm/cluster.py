@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, Observation
 from gpusched_dsl.drivers.slurm.commands import Commands
-from gpusched_dsl.drivers.slurm.json_values import UnknownJson
+from gpusched_dsl.drivers.slurm.demands import asked_nodes, with_asked
+from gpusched_dsl.drivers.slurm.json_values import UnknownJson, text
 from gpusched_dsl.drivers.slurm.observe import FIELDS, observation_of
 from gpusched_dsl.drivers.slurm.rest import RestInterface, error_text
 
@@ -35,6 +37,7 @@ class SlurmCluster:
     rest: RestInterface | None = None
     acts_by_rest: bool = False
     fields: frozenset[str] = FIELDS
+    _asked: dict[str, str] = field(default_factory=dict)  # the nodes that users ask for, by job
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> SlurmCluster:
@@ -70,10 +73,12 @@ class SlurmCluster:
         """Read the nodes, then the jobs: a job that ends in between seems to be there, and not a free node."""
         nodes = self._records("nodes")
         jobs = self._records("jobs")
-        try:
-            return observation_of(jobs, nodes, self.partition, time.time())
-        except UnknownJson as unknown:
-            raise ClusterUnavailable(f"this gsdsl cannot read the JSON of this Slurm: {unknown}") from unknown
+        self._asked = {}
+        for record in jobs:
+            with suppress(UnknownJson):
+                if asked := asked_nodes(record):
+                    self._asked[text(record, "job_id")] = asked
+        return observation_of(jobs, nodes, self.partition, time.time())
 
     def _records(self, what: str) -> Sequence[Mapping[str, Any]]:
         if self.rest is not None:
@@ -93,7 +98,7 @@ class SlurmCluster:
             case ActionKind.START:
                 self._start(action)
             case ActionKind.HOLD:
-                self._change(action.job, {"hold": True}, ("hold", action.job))
+                self._hold(action.job)
             case ActionKind.REQUEUE:
                 self._tell_reason(action)
                 if self.acts_by_rest and not self.commands.has("scontrol"):
@@ -108,9 +113,20 @@ class SlurmCluster:
             self._tell_reason(action)
             self._change(job, {"nodelist": nodes}, ())
         else:
-            self.commands.change(("scontrol", "update", f"JobId={job}", f"ReqNodeList={nodes}", _reason(action)))
+            self.commands.change(("scontrol", "update", f"JobId={job}", f"ReqNodeList={nodes}", self._reason(action)))
         self._change(job, {"begin_time": "now"}, ("update", f"JobId={job}", "StartTime=now"))
         self._change(job, {"hold": False}, ("release", job))
+
+    def _hold(self, job: str) -> None:
+        """Hold a job as its user would: the hold of an operator is never released."""
+        if self.commands.has("scontrol"):
+            self.commands.change(("scontrol", "uhold", job))
+        else:
+            self._change(job, {"hold": True}, ())
+
+    def _reason(self, action: Action) -> str:
+        """The AdminComment of an action. It keeps the nodes that the user asks for, which a start replaces."""
+        return f"AdminComment={with_asked(action.reason, self._asked.get(action.job, ''))}"
 
     def _change(self, job: str, properties: Mapping[str, Any], words: Sequence[str]) -> None:
         """Change properties of a job by REST, else by `scontrol` with these words."""
@@ -122,7 +138,7 @@ class SlurmCluster:
     def _tell_reason(self, action: Action) -> None:
         """Set the AdminComment; by REST it is left out where there is no `scontrol`."""
         if not self.acts_by_rest or self.commands.has("scontrol"):
-            self.commands.change(("scontrol", "update", f"JobId={action.job}", _reason(action)))
+            self.commands.change(("scontrol", "update", f"JobId={action.job}", self._reason(action)))
 
     def _resize(self, job: str, gpus: int, nodes: int) -> None:
         """Change the GPUs of a pending job. Raises ActionRefused also where Slurm accepts the change and ignores it."""
@@ -133,10 +149,6 @@ class SlurmCluster:
         seen = self.observe().jobs.get(job)
         if seen is None or seen.gpus != gpus:
             raise ActionRefused("Slurm cannot change the GPUs of this job: request them by `--gres`")
-
-
-def _reason(action: Action) -> str:
-    return f"AdminComment={action.reason}"
 
 
 def _list_of(document: Mapping[str, Any], what: str) -> Sequence[Mapping[str, Any]]:

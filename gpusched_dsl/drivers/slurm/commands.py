@@ -34,7 +34,7 @@ class Commands:
             raise ClusterUnavailable(f"`{' '.join(command)}` ended with {code}: {_first_line(error)}")
         try:
             document = json.loads(out)
-        except ValueError as failure:
+        except (ValueError, RecursionError) as failure:
             raise ClusterUnavailable(f"`{' '.join(command)}` printed no JSON: {failure}") from failure
         if not isinstance(document, dict):
             raise ClusterUnavailable(f"`{' '.join(command)}` printed no JSON object")

@@ -17,12 +17,13 @@ _SLICE = re.compile(r"(?:^|[_.-])\d+g\.\d+gb", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class Gpus:
     """The GPUs of a list of resources: `kind` is their type, "" if there is none or several; `slices` are parts of
-    GPUs, which do not count.
+    GPUs, which do not count. `kinds` are all types.
     """
 
     count: int = 0
     kind: str = ""
     slices: int = 0
+    kinds: frozenset[str] = frozenset()
 
 
 def read_gpus(text: str) -> Gpus:
@@ -46,13 +47,7 @@ def read_gpus(text: str) -> Gpus:
         else:
             total += count
     whole = max(total - slices, typed) if typed or slices else total
-    return Gpus(max(whole, 0), types.pop() if len(types) == 1 else "", slices)
-
-
-def gpus(text: str) -> tuple[int, str]:
-    """The number of GPUs in a list of resources, and their type. Raises ValueError as `read_gpus`."""
-    found = read_gpus(text)
-    return found.count, found.kind
+    return Gpus(max(whole, 0), next(iter(types)) if len(types) == 1 else "", slices, frozenset(types))
 
 
 def _item(item: str, rest: str | None) -> tuple[int, str]:

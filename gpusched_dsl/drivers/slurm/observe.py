@@ -1,14 +1,18 @@
-"""Jobs and nodes of Slurm from its JSON documents, as `squeue --json` and slurmrestd write them."""
+"""Jobs and nodes of Slurm from its JSON documents, as `squeue --json` and slurmrestd write them.
+
+A record that is not understood is left out by itself. Its node starts no jobs, and its job occupies what it may occupy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpusched_dsl.drivers.protocol import Field, JobState, Observation, ObservedJob, ObservedNode
-from gpusched_dsl.drivers.slurm.gres import gpus
-from gpusched_dsl.drivers.slurm.hostlist import expand
-from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, names, number, text
+from gpusched_dsl.drivers.slurm.demands import Misfits, NodeFacts, is_exclusive, node_list_of
+from gpusched_dsl.drivers.slurm.gres import Gpus, read_gpus
+from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, names, number, text, whole
 
 STATES: Mapping[str, JobState] = {
     "PENDING": JobState.PENDING,
@@ -23,6 +27,7 @@ STATES: Mapping[str, JobState] = {
     "REQUEUE_HOLD": JobState.PENDING,
     "REQUEUE_FED": JobState.PENDING,
     "SPECIAL_EXIT": JobState.PENDING,
+    "RESV_DEL_HOLD": JobState.BLOCKED,
     "COMPLETED": JobState.DONE,
     "CANCELLED": JobState.CANCELLED,
     "REVOKED": JobState.CANCELLED,
@@ -37,15 +42,23 @@ STATES: Mapping[str, JobState] = {
     "RECONFIG_FAIL": JobState.FAILED,
 }
 FLAGS = frozenset({"COMPLETING", "POWER_UP_NODE", "UPDATE_DB", "EXPEDITING", "REQUEUED"})
-BLOCKED = frozenset({"Dependency", "DependencyNeverSatisfied", "Reservation", "JobArrayTaskLimit"})
+BLOCKED = frozenset({"Dependency", "DependencyNeverSatisfied", "JobArrayTaskLimit", "JobHoldMaxRequeue"})
+HELD = frozenset({"JobHeldUser", "JobHeldAdmin"})
+OF_NODES = frozenset(  # reasons of jobs that wait for nodes: others may do
+    {"", "None", "Resources", "Priority", "ReqNodeNotAvail", "BadConstraints", "NodeDown", "JobHeldUser", "BeginTime"}
+)
+RELEASABLE = "gsdsl"  # the AdminComment of a job whose hold is ours although it looks like that of an operator
 DOWN = frozenset(
-    {"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", "FUTURE", "NO_RESPOND",
-     "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "MAINTENANCE", "MAINT", "REBOOT",
-     "REBOOT_REQUESTED", "INVAL", "INVALID", "INVALID_REG", "PLANNED_DOWN"}
+    {"DOWN", "ERROR", "UNKNOWN", "FUTURE", "NO_RESPOND", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "INVAL",
+     "INVALID", "INVALID_REG", "PLANNED_DOWN"}
 )  # fmt: skip
-NODE_STATES = DOWN | {
+DRAINS = frozenset(
+    {"DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "POWER_DOWN", "POWER_DRAIN", "MAINTENANCE", "MAINT", "REBOOT",
+     "REBOOT_REQUESTED", "REBOOT_ISSUED", "BLOCKED"}
+)  # fmt: skip
+NODE_STATES = DOWN | DRAINS | {
     "IDLE", "ALLOCATED", "ALLOC", "MIXED", "COMPLETING", "COMP", "PLANNED", "RESERVED", "RES", "CLOUD", "POWERED_UP",
-    "POWERING_UP", "POWER_UP", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "UNDRAIN", "RESUME", "EXTERNAL", "PERFCTRS", "BLOCKED",
+    "POWERING_UP", "POWER_UP", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "UNDRAIN", "RESUME", "EXTERNAL", "PERFCTRS",
     "CANCEL_REBOOT", "NET", "CLEAR",
 }  # fmt: skip
 TEXTS = ("comment", "account", "qos", "partition", "user", "job_name", "features", "admin_comment")
@@ -55,58 +68,89 @@ FIELDS = frozenset({*TEXTS, "time_limit", "priority", "nodes_wanted", "deadline_
 def observation_of(
     jobs: Sequence[Mapping[str, Any]], nodes: Sequence[Mapping[str, Any]], partition: str | None, now: float = 0.0
 ) -> Observation:
-    """The jobs of a partition (all without one), and the nodes. `now` is in seconds since 1970. Raises UnknownJson."""
-    found = {}
+    """The jobs of a partition (all without one), and the nodes. `now` is in seconds since 1970."""
+    facts: dict[str, NodeFacts] = {}
+    unread: list[str] = []
     for record in nodes:
-        if partition is None or partition in _list(record, "partitions"):
-            node = _node(record)
-            found[node.name] = node
-    shown = [
-        _job(record, now) for record in jobs if partition is None or partition in text(record, "partition").split(",")
-    ]
-    return Observation({job.name: job for job in shown}, found)
+        try:
+            if partition is None or partition in _list(record, "partitions"):
+                known = _node(record, unread)
+                facts[known.node.name] = known
+        except UnknownJson as unknown:
+            unread.append(f"a node is left out: {unknown}")
+    misfits = Misfits(facts)
+    found: dict[str, ObservedJob] = {}
+    causes: dict[str, list[str]] = {}
+    for at, record in enumerate(jobs):
+        try:
+            mine = partition is None or partition in _list(record, "partition")
+            if not mine and not _is_on(record, facts):
+                continue
+            job = _job(record, now, misfits)
+            if not mine:
+                job = replace(job, unsupported="it is in another partition")
+        except UnknownJson as unknown:
+            job = _unread_job(record, at, facts, str(unknown))
+            causes.setdefault(str(unknown), []).append(job.name)
+        found[job.name] = job
+    for cause, left_out in causes.items():
+        more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        unread.append(f"job `{left_out[0]}`{more} is left out: {cause}")
+    return Observation(found, {name: known.node for name, known in facts.items()}, tuple(unread))
 
 
 def _list(record: Mapping[str, Any], name: str) -> list[str]:
     return [item for item in text(record, name).split(",") if item]
 
 
+def _is_on(record: Mapping[str, Any], facts: Mapping[str, NodeFacts]) -> bool:
+    """Whether a job occupies one of these nodes."""
+    nodes = text(record, "nodes")
+    return bool(nodes) and any(name in facts for name in hosts(nodes))
+
+
 # --- jobs ------------------------------------------------------------------------------------------------------------
 
 
-def _job(record: Mapping[str, Any], now: float) -> ObservedJob:
-    id = number(record, "job_id")
+def _job(record: Mapping[str, Any], now: float, misfits: Misfits) -> ObservedJob:
+    id = whole(record, "job_id")
     if id is None:
         raise UnknownJson("a job has no `job_id`")
-    name = str(int(id))
-    state, completing = _state(record, name)
-    reason = text(record, "state_reason")
+    state, completing = _state(record)
+    reason, count = text(record, "state_reason"), whole(record, "node_count") or 0
     priority = number(record, "priority")
-    restarts, later = int(number(record, "restart_cnt") or 0), _begins_later(record, reason, now)
-    held = state is JobState.PENDING and (later or priority == 0 or reason in ("JobHeldUser", "JobHeldAdmin"))
-    if state is JobState.PENDING and (reason in BLOCKED or (later and not restarts)):
-        state = JobState.BLOCKED
-    nodes = _hosts(text(record, "nodes")) if state is not JobState.PENDING else ()
-    wanted, gpu_type, unsupported = _requested_gpus(record)
-    used = _allocation(record, nodes, wanted)
+    restarts, later = whole(record, "restart_cnt") or 0, _begins_later(record, reason, now)
+    held = state is JobState.PENDING and (later or priority == 0 or reason in HELD)
+    if state is JobState.PENDING:
+        why = _blocked_reason(record, reason, misfits)
+        if why or (later and not restarts):
+            state, reason = JobState.BLOCKED, why or reason
+    has_run = state not in (JobState.PENDING, JobState.BLOCKED)
+    occupied = hosts(text(record, "nodes")) if has_run else ()
+    wanted, unsupported = _requested_gpus(record)
+    used = _allocation(record, occupied, wanted.count)
+    if is_exclusive(record):
+        used = {node: max(gpus, misfits.gpus_of(node)) for node, gpus in used.items()}
     occupies = state is JobState.RUNNING or completing
-    fields: dict[str, Field] = {"priority": priority or 0.0, "gpu_type": gpu_type}
+    fields: dict[str, Field] = {"priority": _finite(priority) or 0.0, "gpu_type": wanted.kind}
     for field, key in _TEXT_KEYS.items():
         fields[field] = text(record, key)
     for field, value in (
-        ("time_limit", number(record, "time_limit")), ("nodes_wanted", number(record, "node_count")),
+        ("time_limit", number(record, "time_limit")), ("nodes_wanted", float(count) if count else None),
         ("deadline_date", date(record, "deadline")),
     ):  # fmt: skip
-        if value is not None and value < float("inf"):
+        if value is not None and _finite(value) is not None:
             fields[field] = value * 60.0 if field == "time_limit" else value
-    has_run = state is not JobState.PENDING and state is not JobState.BLOCKED
+    waits = state in (JobState.PENDING, JobState.BLOCKED)
+    if waits and not unsupported:
+        unsupported = misfits.unsupported(record, max(count, 1))
     return ObservedJob(
-        name=name,
+        name=str(id),
         state=state,
-        gpus=wanted,
-        nodes=int(number(record, "node_count") or 0),
+        gpus=wanted.count,
+        nodes=count,
         held=held,
-        pinned=_hosts(text(record, "required_nodes")),
+        pinned=hosts(text(record, "required_nodes")),
         allocation=used if occupies else {},
         ran_on=used if state.has_ended else {},
         submitted=date(record, "submit_time"),
@@ -115,13 +159,42 @@ def _job(record: Mapping[str, Any], now: float) -> ObservedJob:
         restarts=restarts,
         fields=fields,
         unsupported=unsupported,
+        reason=reason if waits else "",
+        waits_everywhere=state is JobState.PENDING and reason not in OF_NODES,
+        misfits=misfits.of(record, wanted, max(count, 1)) if waits and not unsupported else {},
     )
 
 
 _TEXT_KEYS = {**{name: name for name in TEXTS}, "user": "user_name", "job_name": "name"}
 
 
-def _state(record: Mapping[str, Any], name: str) -> tuple[JobState, bool]:
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and abs(value) < float("inf") else None
+
+
+def _unread_job(record: Mapping[str, Any], at: int, facts: Mapping[str, NodeFacts], why: str) -> ObservedJob:
+    """A job of which something is not understood: it occupies all GPUs of its nodes, unless it has ended for sure."""
+    try:
+        name = f"{whole(record, 'job_id') or f'record {at + 1}'}"
+    except UnknownJson:
+        name = f"record {at + 1}"
+    try:
+        state, completing = _state(record)
+        over = (state.has_ended and not completing) or not (state.has_ended or state is JobState.RUNNING)
+    except UnknownJson:
+        over = False
+    try:
+        nodes = () if over else hosts(text(record, "nodes"))
+    except UnknownJson:
+        nodes = ()
+    used = {node: facts[node].node.gpus for node in nodes if node in facts}
+    return ObservedJob(
+        name, JobState.RUNNING if used else JobState.BLOCKED, allocation=used, unread=True,
+        unsupported=f"its record is not understood: {why}",
+    )  # fmt: skip
+
+
+def _state(record: Mapping[str, Any]) -> tuple[JobState, bool]:
     """The state of a job, and whether it still occupies its nodes while it ends."""
     stated = names(record, "job_state")
     base = [state for state in stated if state not in FLAGS] or [state for state in stated if state == "REQUEUED"]
@@ -129,11 +202,24 @@ def _state(record: Mapping[str, Any], name: str) -> tuple[JobState, bool]:
         base = ["COMPLETED"]
     unknown = [state for state in base if state not in STATES]
     if unknown or not base:
-        known = ", ".join(stated) or "none"
-        raise UnknownJson(f"the state of job {name} is unknown: {known}")
+        raise UnknownJson(f"its state is unknown: {', '.join(stated) or 'none'}")
     chosen = [STATES[state] for state in base]
-    pending = next((state for state in chosen if state is JobState.PENDING), None)
-    return pending or chosen[0], "COMPLETING" in stated
+    waits = next((state for state in (JobState.BLOCKED, JobState.PENDING) if state in chosen), None)
+    return waits or chosen[0], "COMPLETING" in stated
+
+
+def _blocked_reason(record: Mapping[str, Any], reason: str, misfits: Misfits) -> str:
+    """Why a waiting job must not be started by us, "" if it may. A held job does not show what else it waits for."""
+    dependency, reservation = text(record, "dependency"), text(record, "resv_name")
+    if reason in BLOCKED:
+        return reason
+    if dependency and dependency != "(null)":
+        return f"it waits for {dependency}"
+    if reason == "JobHeldAdmin" and text(record, "admin_comment").strip() != RELEASABLE:
+        return "an operator holds it"
+    if reservation and not misfits.has_reserved_node:
+        return f"its reservation `{reservation}` is not active"
+    return ""
 
 
 def _begins_later(record: Mapping[str, Any], reason: str, now: float) -> bool:
@@ -142,35 +228,27 @@ def _begins_later(record: Mapping[str, Any], reason: str, now: float) -> bool:
     return reason == "BeginTime" or (eligible is not None and 0.0 < now < eligible)
 
 
-def _hosts(text: str) -> tuple[str, ...]:
-    try:
-        return expand(text)
-    except ValueError as failure:
-        raise UnknownJson(str(failure)) from failure
-
-
-def _requested_gpus(record: Mapping[str, Any]) -> tuple[int, str, str]:
-    """The GPUs that a job requests in all, their type, and why the job cannot be managed, else ""."""
-    nodes, tasks = int(number(record, "node_count") or 1), int(number(record, "tasks") or 1)
+def _requested_gpus(record: Mapping[str, Any]) -> tuple[Gpus, str]:
+    """The GPUs that a job requests in all, and why the job cannot be managed, else ""."""
+    nodes, tasks = whole(record, "node_count") or 1, whole(record, "tasks") or 1
     if text(record, "array_task_string"):
-        return 0, "", "it is an array of jobs that are not separate yet; submit them as single jobs"
-    if number(record, "het_job_id"):
-        return 0, "", "it is a part of a heterogeneous job"
-    found, kind = 0, ""
-    for key, times in (("tres_per_job", 1), ("tres_per_node", nodes), ("tres_per_task", tasks)):
+        return Gpus(), "it is an array of jobs that are not separate yet; submit them as single jobs"
+    if whole(record, "het_job_id"):
+        return Gpus(), "it is a part of a heterogeneous job"
+    slices = 0
+    for key, times in (("tres_per_job", 1), ("tres_per_node", nodes), ("tres_per_task", tasks), ("tres_req_str", 1)):
+        if key == "tres_req_str" and "gpu" in text(record, "tres_per_socket"):
+            return Gpus(), "it requests GPUs per socket"
         try:
-            count, kind = gpus(text(record, key))
+            found = read_gpus(text(record, key))
         except ValueError as failure:
-            return 0, "", str(failure)
-        if count:
-            return count * times, kind, ""
-    if "gpu" in text(record, "tres_per_socket"):
-        return 0, "", "it requests GPUs per socket"
-    try:
-        found, kind = gpus(text(record, "tres_req_str"))
-    except ValueError as failure:
-        return 0, "", str(failure)
-    return found, kind, "" if found else "it requests no GPU"
+            return Gpus(), str(failure)
+        slices += found.slices
+        if slices and found.count:
+            return Gpus(), "it requests GPUs and slices of GPUs"
+        if found.count:
+            return Gpus(found.count * times, found.kind), ""
+    return Gpus(), "it requests slices of GPUs" if slices else "it requests no GPU"
 
 
 def _allocation(record: Mapping[str, Any], nodes: Sequence[str], wanted: int) -> dict[str, int]:
@@ -178,7 +256,7 @@ def _allocation(record: Mapping[str, Any], nodes: Sequence[str], wanted: int) ->
     detail = record.get("gres_detail")
     if isinstance(detail, list) and len(detail) == len(nodes) and nodes:
         try:
-            return {node: gpus(str(item))[0] for node, item in zip(nodes, detail, strict=True)}
+            return {node: read_gpus(str(item)).count for node, item in zip(nodes, detail, strict=True)}
         except ValueError as failure:
             raise UnknownJson(str(failure)) from failure
     return {node: wanted // len(nodes) + (at < wanted % len(nodes)) for at, node in enumerate(nodes)}
@@ -187,16 +265,27 @@ def _allocation(record: Mapping[str, Any], nodes: Sequence[str], wanted: int) ->
 # --- nodes -----------------------------------------------------------------------------------------------------------
 
 
-def _node(record: Mapping[str, Any]) -> ObservedNode:
-    name = text(record, "name")
-    if not name:
-        raise UnknownJson("a node has no `name`")
-    stated = {state.rstrip("*~#!%$@^-") for state in (*names(record, "state"), *names(record, "state_flags"))}
-    unknown = stated - NODE_STATES
-    if unknown or not stated:
-        raise UnknownJson(f"the state of node {name} is unknown: {', '.join(sorted(unknown)) or 'none'}")
+def _node(record: Mapping[str, Any], unread: list[str]) -> NodeFacts:
+    """What is known of a node; what is not understood of it is added to `unread`, and it starts no jobs."""
+    name = record.get("name")
+    if not isinstance(name, str) or not name:
+        raise UnknownJson("it has no `name`")
+    trouble, stated, found, features, note = "", frozenset[str](), Gpus(), frozenset[str](), ""
     try:
-        count, kind = gpus(text(record, "gres"))
-    except ValueError as failure:
-        raise UnknownJson(f"node {name}: {failure}") from failure
-    return ObservedNode(name, count, not stated & DOWN, kind, text(record, "reason"))
+        stated = frozenset(s.rstrip("*~#!%$@^-") for s in (*names(record, "state"), *names(record, "state_flags")))
+        unknown = stated - NODE_STATES
+        if unknown or not stated:
+            trouble = f"its state is unknown: {', '.join(sorted(unknown)) or 'none'}"
+        note = text(record, "reason")
+        features = frozenset(node_list_of(record, "active_features") or node_list_of(record, "features"))
+        found = read_gpus(text(record, "gres"))
+    except (UnknownJson, ValueError) as failure:
+        trouble = str(failure)
+    if trouble:
+        unread.append(f"node `{name}` is left out: {trouble}")
+    elif found.slices:
+        unread.append(f"{found.slices} slices of GPUs of node `{name}` are left out: a slice is no GPU")
+    down = bool(stated & DOWN)
+    drains = not down and bool(trouble or stated & DRAINS)
+    node = ObservedNode(name, found.count, not down and not drains, found.kind, trouble or note, drains)
+    return NodeFacts(node, features, found, "RESERVED" in stated or "RES" in stated)

@@ -79,7 +79,7 @@ class RestInterface:
     def _document(self, path: str, body: bytes) -> dict[str, Any]:
         try:
             document = json.loads(body)
-        except ValueError as failure:
+        except (ValueError, RecursionError) as failure:
             raise ClusterUnavailable(f"{self.address}{path} sent no JSON: {failure}") from failure
         if not isinstance(document, dict):
             raise ClusterUnavailable(f"{self.address}{path} sent no JSON object")

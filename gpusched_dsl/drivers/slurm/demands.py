@@ -1,0 +1,106 @@
+"""What jobs of Slurm demand of their nodes: lists, exclusions, features, types of GPUs, whole nodes, reservations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusched_dsl.drivers.protocol import ObservedNode
+from gpusched_dsl.drivers.slurm.gres import Gpus
+from gpusched_dsl.drivers.slurm.json_values import hosts, names, text
+
+PLACED = "gsdsl step "  # how the AdminComment of a job begins whose node list is ours
+_ASKED = " [asked for "
+_FEATURES = re.compile(r"[\w.:+-]+(?:(?:&[\w.:+-]+)*|(?:\|[\w.:+-]+)*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """A node, its features, its GPUs by type, and whether it belongs to a reservation now."""
+
+    node: ObservedNode
+    features: frozenset[str]
+    gpus: Gpus
+    reserved: bool
+
+
+@dataclass
+class Misfits:
+    """The nodes on which each job must not run, with the reason; equal demands share one answer."""
+
+    facts: Mapping[str, NodeFacts]
+    _known: dict[tuple[Any, ...], Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def has_reserved_node(self) -> bool:
+        return any(known.reserved for known in self.facts.values())
+
+    def gpus_of(self, node: str) -> int:
+        return self.facts[node].node.gpus if node in self.facts else 0
+
+    def of(self, record: Mapping[str, Any], wanted: Gpus, nodes: int) -> Mapping[str, str]:
+        """The misfits of a job that waits. Raises UnknownJson for demands that cannot be read."""
+        demands = (
+            asked_nodes(record), text(record, "excluded_nodes"), text(record, "features"), wanted.kinds,
+            text(record, "resv_name"), wanted.count // nodes if is_exclusive(record) else 0,
+        )  # fmt: skip
+        if demands not in self._known:
+            self._known[demands] = self._misfits(*demands)
+        return self._known[demands]
+
+    def unsupported(self, record: Mapping[str, Any], nodes: int) -> str:
+        """Why the demands of a job cannot be obeyed, "" if they can."""
+        asked, features = hosts(asked_nodes(record)), text(record, "features")
+        if asked and len(asked) < nodes:
+            return "it asks for some of its nodes by name"
+        if features and not _FEATURES.match(features):
+            return f"the features `{features}` are no plain list with `&` or `|`"
+        return ""
+
+    def _misfits(
+        self, asked: str, excluded: str, features: str, kinds: frozenset[str], reservation: str, whole: int
+    ) -> dict[str, str]:
+        only, never = set(hosts(asked)), set(hosts(excluded))
+        any_of = "|" in features
+        wanted = set(re.split(r"[&|]", features)) if features else set()
+        found: dict[str, str] = {}
+        for name, known in self.facts.items():
+            if only and name not in only:
+                found[name] = f"it asks for {asked}"
+            elif name in never:
+                found[name] = f"it excludes {excluded}"
+            elif wanted and not (wanted & known.features if any_of else wanted <= known.features):
+                found[name] = f"it needs the features `{features}`"
+            elif not kinds <= known.gpus.kinds:
+                found[name] = f"it needs GPUs of type {' and '.join(sorted(kinds))}"
+            elif known.reserved is not bool(reservation):
+                found[name] = f"its reservation is `{reservation}`" if reservation else "the node is reserved"
+            elif whole and known.node.gpus != whole:
+                found[name] = f"it takes whole nodes, with {whole} GPUs of each"
+        return found
+
+
+def is_exclusive(record: Mapping[str, Any]) -> bool:
+    """Whether a job shares its nodes with no other job."""
+    return bool({"NONE", "USER", "MCS", "TRUE"} & {*names(record, "shared"), *names(record, "exclusive")})
+
+
+def asked_nodes(record: Mapping[str, Any]) -> str:
+    """The nodes that the user asks for. After our first action the AdminComment has them, and the list is ours."""
+    comment = text(record, "admin_comment")
+    if not comment.startswith(PLACED):
+        return text(record, "required_nodes")
+    _, known, asked = comment.rpartition(_ASKED)
+    return asked.removesuffix("]") if known else ""
+
+
+def with_asked(comment: str, asked: str) -> str:
+    """A comment of ours that keeps the nodes that the user asks for."""
+    return f"{comment}{_ASKED}{asked}]" if asked else comment
+
+
+def node_list_of(record: Mapping[str, Any], name: str) -> list[str]:
+    """The items of a text with commas, or of a list of texts."""
+    return [item for item in text(record, name).split(",") if item]
