@@ -115,7 +115,9 @@ class Actuator:
                 failed.add(action.job)
                 key = _key(action)
                 self._refused[key] += 1
-                self._tell_once("GSM5407", f"{key}", f"`{action.kind}` of job `{action.job}` was refused: {refusal}")
+                self._tell_once(
+                    "GSM5407", f"{key[:2]}", f"`{action.kind}` of job `{action.job}` was refused: {refusal}"
+                )
                 if self._refused[key] >= self.guard.attempts:
                     del self._refused[key]
                     self._until[key] = self.now() + self.guard.retry

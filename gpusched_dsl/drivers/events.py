@@ -14,14 +14,14 @@ from typing import Any
 from gpusched_dsl.drivers.capacity import ModelCapacity, Occupied, running_in, targets, used_by
 from gpusched_dsl.drivers.exclusions import Exclusions
 from gpusched_dsl.drivers.protocol import Allocation, JobState, Observation, ObservedJob
-from gpusched_dsl.drivers.turns import Turns
+from gpusched_dsl.drivers.turns import NodeSetTurns
 from gpusched_dsl.drivers.value_source import NoValue
 from gpusched_dsl.online.live.messages import VERSION
 from gpusched_dsl.online.live.seen_names import SeenNames
 
 RESTART = "restart "
 GONE_AFTER = 2  # observations without a job, or in which it must not start, before its GPUs go to others
-FORGOTTEN_AFTER = 200  # observations without a job before it counts as ended
+FORGOTTEN_AFTER = 100  # observations without a job before it counts as ended
 MOST_TOGETHER = 5000  # jobs of one event
 
 Content = dict[str, Any]
@@ -106,7 +106,7 @@ class EventMaker:
     _refused: dict[str, str] = field(default_factory=dict)  # jobs whose arrival the run refuses
     _together: dict[str, int] = field(default_factory=dict)  # how many may arrive with a job
     _occupied: Occupied = field(default_factory=Occupied)
-    _turns: Turns = field(default_factory=Turns)
+    _turns: NodeSetTurns = field(default_factory=NodeSetTurns)
     _room: dict[str, int] = field(default_factory=dict)  # of nodes that are up, without what others occupy
     _blind: bool = False  # the model places jobs where their demands exclude it
 

@@ -1,7 +1,8 @@
 """Turns of jobs that may not run everywhere, for models that do not know on which nodes a job may run.
 
 The jobs that may run on one set of nodes arrive together, while the plan gets no further GPUs of the other nodes.
-Whatever it does not place leaves again, and the next set has its turn. When something has changed, all have their turns again.
+Whatever it does not place leaves again, and the next set has its turn. When something has changed, all have their turns
+again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ NodeSet = frozenset[str]
 
 
 @dataclass
-class Turns:
+class NodeSetTurns:
     """`on_turn` are the jobs whose turn it is."""
 
     on_turn: frozenset[str] = frozenset()

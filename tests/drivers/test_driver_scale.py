@@ -11,6 +11,7 @@ import pytest
 from drive_files import CLUSTER, MODEL, run_driver, write_files
 from simulated_cluster import EPOCH, SimulatedCluster
 
+from gpusched_dsl.drivers import events
 from gpusched_dsl.drivers.protocol import Action, JobState
 
 NODES = {f"g{number}": 4 for number in range(1, 101)}
@@ -75,10 +76,11 @@ def test_memory_does_not_grow_with_events(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_memory_does_not_grow_with_jobs(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """5,000 jobs come, run and end, 10,000 events. The run forgets them 1,000 at a time; what it keeps of each, in each
     of the two places that know ended jobs, are 8 bytes.
     """
+    monkeypatch.setattr(events, "FORGOTTEN_AFTER", 5)
     text = CLUSTER.replace("changes_per_hour = 1000", "changes_per_hour = 1000000")
     cluster, path = SimulatedCluster(dict(NODES)), write_files(tmp_path, LARGE, text)
     sizes: list[int] = []

@@ -208,9 +208,9 @@ def test_lists_of_nodes() -> None:
 
 
 JUNK: tuple[Any, ...] = (
-    None, "", "x", [], ["A"], {}, {"set": True}, {"number": 41}, {"number": None}, {"number": "7", "set": True}, -1, 3.5,
-    True, "g[1-2", "g[1-99999999]", 10**20, float("inf"), float("-inf"), float("nan"), [[1]], {"number": float("nan")},
-    {"set": True, "infinite": True, "number": 0}, {"list": 3}, 10**400, "7", "gpu:1g.10gb:7",
+    None, "", "x", [], ["A"], {}, {"set": True}, {"number": 41}, {"number": None}, {"number": "7", "set": True}, -1,
+    3.5, True, "g[1-2", "g[1-99999999]", 10**20, float("inf"), float("-inf"), float("nan"), [[1]],
+    {"number": float("nan")}, {"set": True, "infinite": True, "number": 0}, {"list": 3}, 10**400, "7", "gpu:1g.10gb:7",
 )  # fmt: skip
 
 

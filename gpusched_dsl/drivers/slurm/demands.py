@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched_dsl.drivers.protocol import ObservedNode
-from gpusched_dsl.drivers.slurm.gres import Gpus
+from gpusched_dsl.drivers.slurm.gres import GpuCount
 from gpusched_dsl.drivers.slurm.json_values import hosts, names, text
 
 PLACED = "gsdsl step "  # how the AdminComment of a job begins whose node list is ours
@@ -22,12 +22,12 @@ class NodeFacts:
 
     node: ObservedNode
     features: frozenset[str]
-    gpus: Gpus
+    gpus: GpuCount
     reserved: bool
 
 
 @dataclass
-class Misfits:
+class SlurmDemands:
     """The nodes on which each job must not run, with the reason; equal demands share one answer."""
 
     facts: Mapping[str, NodeFacts]
@@ -40,7 +40,7 @@ class Misfits:
     def gpus_of(self, node: str) -> int:
         return self.facts[node].node.gpus if node in self.facts else 0
 
-    def of(self, record: Mapping[str, Any], wanted: Gpus, nodes: int) -> Mapping[str, str]:
+    def of(self, record: Mapping[str, Any], wanted: GpuCount, nodes: int) -> Mapping[str, str]:
         """The misfits of a job that waits. Raises UnknownJson for demands that cannot be read."""
         demands = (
             asked_nodes(record), text(record, "excluded_nodes"), text(record, "features"), wanted.kinds,

@@ -15,7 +15,7 @@ _SLICE = re.compile(r"(?:^|[_.-])\d+g\.\d+gb", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Gpus:
+class GpuCount:
     """The GPUs of a list of resources: `kind` is their type, "" if there is none or several; `slices` are parts of
     GPUs, which do not count. `kinds` are all types.
     """
@@ -26,7 +26,7 @@ class Gpus:
     kinds: frozenset[str] = frozenset()
 
 
-def read_gpus(text: str) -> Gpus:
+def read_gpus(text: str) -> GpuCount:
     """The GPUs in a list of resources.
 
     Where a list has the total and its types (`gres/gpu=4,gres/gpu:h200=4`), GPUs are counted once. Raises ValueError
@@ -47,7 +47,7 @@ def read_gpus(text: str) -> Gpus:
         else:
             total += count
     whole = max(total - slices, typed) if typed or slices else total
-    return Gpus(max(whole, 0), next(iter(types)) if len(types) == 1 else "", slices, frozenset(types))
+    return GpuCount(max(whole, 0), next(iter(types)) if len(types) == 1 else "", slices, frozenset(types))
 
 
 def _item(item: str, rest: str | None) -> tuple[int, str]:

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpusched_dsl.drivers.protocol import Field, JobState, Observation, ObservedJob, ObservedNode
-from gpusched_dsl.drivers.slurm.demands import Misfits, NodeFacts, is_exclusive, node_list_of
-from gpusched_dsl.drivers.slurm.gres import Gpus, read_gpus
+from gpusched_dsl.drivers.slurm.demands import NodeFacts, SlurmDemands, is_exclusive, node_list_of
+from gpusched_dsl.drivers.slurm.gres import GpuCount, read_gpus
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, names, number, text, whole
 
 STATES: Mapping[str, JobState] = {
@@ -78,7 +78,7 @@ def observation_of(
                 facts[known.node.name] = known
         except UnknownJson as unknown:
             unread.append(f"a node is left out: {unknown}")
-    misfits = Misfits(facts)
+    misfits = SlurmDemands(facts)
     found: dict[str, ObservedJob] = {}
     causes: dict[str, list[str]] = {}
     for at, record in enumerate(jobs):
@@ -112,7 +112,7 @@ def _is_on(record: Mapping[str, Any], facts: Mapping[str, NodeFacts]) -> bool:
 # --- jobs ------------------------------------------------------------------------------------------------------------
 
 
-def _job(record: Mapping[str, Any], now: float, misfits: Misfits) -> ObservedJob:
+def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> ObservedJob:
     id = whole(record, "job_id")
     if id is None:
         raise UnknownJson("a job has no `job_id`")
@@ -208,7 +208,7 @@ def _state(record: Mapping[str, Any]) -> tuple[JobState, bool]:
     return waits or chosen[0], "COMPLETING" in stated
 
 
-def _blocked_reason(record: Mapping[str, Any], reason: str, misfits: Misfits) -> str:
+def _blocked_reason(record: Mapping[str, Any], reason: str, misfits: SlurmDemands) -> str:
     """Why a waiting job must not be started by us, "" if it may. A held job does not show what else it waits for."""
     dependency, reservation = text(record, "dependency"), text(record, "resv_name")
     if reason in BLOCKED:
@@ -228,27 +228,27 @@ def _begins_later(record: Mapping[str, Any], reason: str, now: float) -> bool:
     return reason == "BeginTime" or (eligible is not None and 0.0 < now < eligible)
 
 
-def _requested_gpus(record: Mapping[str, Any]) -> tuple[Gpus, str]:
+def _requested_gpus(record: Mapping[str, Any]) -> tuple[GpuCount, str]:
     """The GPUs that a job requests in all, and why the job cannot be managed, else ""."""
     nodes, tasks = whole(record, "node_count") or 1, whole(record, "tasks") or 1
     if text(record, "array_task_string"):
-        return Gpus(), "it is an array of jobs that are not separate yet; submit them as single jobs"
+        return GpuCount(), "it is an array of jobs that are not separate yet; submit them as single jobs"
     if whole(record, "het_job_id"):
-        return Gpus(), "it is a part of a heterogeneous job"
+        return GpuCount(), "it is a part of a heterogeneous job"
     slices = 0
     for key, times in (("tres_per_job", 1), ("tres_per_node", nodes), ("tres_per_task", tasks), ("tres_req_str", 1)):
         if key == "tres_req_str" and "gpu" in text(record, "tres_per_socket"):
-            return Gpus(), "it requests GPUs per socket"
+            return GpuCount(), "it requests GPUs per socket"
         try:
             found = read_gpus(text(record, key))
         except ValueError as failure:
-            return Gpus(), str(failure)
+            return GpuCount(), str(failure)
         slices += found.slices
         if slices and found.count:
-            return Gpus(), "it requests GPUs and slices of GPUs"
+            return GpuCount(), "it requests GPUs and slices of GPUs"
         if found.count:
-            return Gpus(found.count * times, found.kind), ""
-    return Gpus(), "it requests slices of GPUs" if slices else "it requests no GPU"
+            return replace(found, count=found.count * times), ""
+    return GpuCount(), "it requests slices of GPUs" if slices else "it requests no GPU"
 
 
 def _allocation(record: Mapping[str, Any], nodes: Sequence[str], wanted: int) -> dict[str, int]:
@@ -270,7 +270,7 @@ def _node(record: Mapping[str, Any], unread: list[str]) -> NodeFacts:
     name = record.get("name")
     if not isinstance(name, str) or not name:
         raise UnknownJson("it has no `name`")
-    trouble, stated, found, features, note = "", frozenset[str](), Gpus(), frozenset[str](), ""
+    trouble, stated, found, features, note = "", frozenset[str](), GpuCount(), frozenset[str](), ""
     try:
         stated = frozenset(s.rstrip("*~#!%$@^-") for s in (*names(record, "state"), *names(record, "state_flags")))
         unknown = stated - NODE_STATES

@@ -1,0 +1,216 @@
+"""A small Slurm in memory behind `squeue`, `sinfo` and `scontrol`: it starts released jobs as their demands allow.
+
+Jobs may demand nodes, exclude nodes, need features, types of GPUs, licences, a reservation and other jobs, and may be
+held by their user or an operator. Jobs that are not held are started by Slurm itself, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusched_dsl.drivers.protocol import ActionRefused
+from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
+from gpusched_dsl.drivers.slurm.commands import Commands
+from gpusched_dsl.drivers.slurm.hostlist import expand
+
+EPOCH = 1_800_000_000.0
+
+
+@dataclass
+class Node:
+    name: str
+    gpus: int
+    kind: str = ""
+    features: tuple[str, ...] = ()
+    reservation: str = ""
+    flags: tuple[str, ...] = ()
+
+
+@dataclass
+class Job:
+    id: int
+    gpus: int
+    seconds: float
+    held: str = "JobHeldUser"  # "" if it is not
+    asked: tuple[str, ...] = ()  # `-w`
+    excluded: tuple[str, ...] = ()
+    features: str = ""
+    kind: str = ""
+    reservation: str = ""
+    licence: str = ""
+    after: tuple[int, ...] = ()
+    exclusive: bool = False
+    submitted: float = EPOCH
+    state: str = "PENDING"
+    reason: str = ""
+    node: str = ""
+    started: float = 0.0
+    ended: float = 0.0
+    listed: tuple[str, ...] = ()
+    admin_comment: str = ""
+    restarts: int = 0
+    eligible: float = 0.0
+    begun: int = 0  # how often it started
+
+    def __post_init__(self) -> None:
+        self.listed = self.asked
+
+
+@dataclass
+class SimulatedSlurm:
+    """`sleep` advances the time in steps of a second; `at` has what happens when."""
+
+    nodes: list[Node]
+    licences: dict[str, int] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
+    time: float = EPOCH
+    at: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+
+    def submit(self, **given: Any) -> Job:
+        job = Job(len(self.jobs) + 1, **given)
+        self.jobs[job.id] = job
+        return job
+
+    def cluster(self) -> SlurmCluster:
+        return SlurmCluster("main", _Commands(self))
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        end = self.time + seconds
+        while self.time < end - 1e-9:
+            self.time = min(end, self.time + 1.0)
+            for due in [pair for pair in self.at if pair[0] <= self.time]:
+                self.at.remove(due)
+                due[1]()
+            self.step()
+
+    # --- the scheduler -----------------------------------------------------------------------------------------------
+
+    def free(self, node: Node) -> int:
+        on = [job for job in self.jobs.values() if job.state == "RUNNING" and job.node == node.name]
+        return 0 if any(job.exclusive for job in on) else node.gpus - sum(job.gpus for job in on)
+
+    def licence_is_free(self, job: Job) -> bool:
+        using = sum(j.licence == job.licence for j in self.jobs.values() if j.state == "RUNNING")
+        return not job.licence or using < self.licences[job.licence]
+
+    def depends(self, job: Job) -> bool:
+        return any(self.jobs[id].state != "COMPLETED" for id in job.after)
+
+    def misfit(self, job: Job, node: Node, listed: Sequence[str]) -> str:
+        """Why a job cannot run on a node at all, as Slurm says."""
+        if (listed and node.name not in listed) or node.name in job.excluded or (job.kind and job.kind != node.kind):
+            return "BadConstraints" if set(listed) <= set(job.excluded) else "Resources"
+        if job.features and not set(job.features.split("&")) <= set(node.features):
+            return "BadConstraints"
+        if node.flags or node.reservation != job.reservation:
+            return "Reservation" if job.reservation else "ReqNodeNotAvail"
+        return ""
+
+    def could_start(self, job: Job, *, asked_only: bool = True) -> list[Node]:
+        """The nodes on which a job could run now, by its own demands, or by its present list of nodes."""
+        listed = job.asked if asked_only else job.listed
+        if job.state != "PENDING" or job.submitted > self.time or self.depends(job) or not self.licence_is_free(job):
+            return []
+        return [
+            node
+            for node in self.nodes
+            if not self.misfit(job, node, listed) and self.free(node) >= (node.gpus if job.exclusive else job.gpus)
+        ]
+
+    def step(self) -> None:
+        for job in self.jobs.values():
+            if job.state == "RUNNING" and self.time >= job.started + job.seconds:
+                job.state, job.ended = "COMPLETED", self.time
+        for job in self.jobs.values():
+            if job.state != "PENDING" or job.submitted > self.time or job.held or job.eligible > self.time:
+                continue
+            if self.depends(job):
+                job.reason = "Dependency"
+                continue
+            if job.listed and set(job.listed) <= set(job.excluded):
+                job.held = job.reason = "BadConstraints"
+                continue
+            if not self.licence_is_free(job):
+                job.reason = "Licenses"
+                continue
+            found = self.could_start(job, asked_only=False)
+            if not found:
+                whys = [why for node in self.nodes if (why := self.misfit(job, node, job.listed))]
+                job.reason = whys[0] if len(whys) == len(self.nodes) else "Resources"
+                continue
+            job.state, job.node, job.started, job.reason = "RUNNING", found[0].name, self.time, "None"
+            job.begun += 1
+
+    # --- the commands ------------------------------------------------------------------------------------------------
+
+    def documents(self, what: str) -> dict[str, Any]:
+        if what == "sinfo":
+            return {"nodes": [self._node(node) for node in self.nodes]}
+        return {"jobs": [self._job(job) for job in self.jobs.values() if job.submitted <= self.time]}
+
+    def _node(self, node: Node) -> dict[str, Any]:
+        flags = [*node.flags, *(["RESERVED"] if node.reservation else [])]
+        return {
+            "name": node.name, "gres": f"gpu:{node.kind}:{node.gpus}" if node.kind else f"gpu:{node.gpus}",
+            "state": "idle", "state_flags": flags, "partitions": ["main"], "reason": "",
+            "features": ",".join(node.features), "active_features": ",".join(node.features),
+        }  # fmt: skip
+
+    def _job(self, job: Job) -> dict[str, Any]:
+        ran = job.state != "PENDING"
+        waits_for = ",".join(f"afterok:{id}(unfulfilled)" for id in job.after if self.jobs[id].state != "COMPLETED")
+        return {
+            "job_id": job.id, "job_state": job.state, "priority": 0 if job.held else 100, "node_count": 1, "tasks": 1,
+            "state_reason": job.held or job.reason, "partition": "main", "nodes": job.node if ran else "",
+            "tres_per_node": f"gres:gpu:{job.kind}:{job.gpus}" if job.kind else f"gres:gpu:{job.gpus}",
+            "gres_detail": [f"gpu:{job.gpus}(IDX:0)"] if job.state == "RUNNING" else [],
+            "required_nodes": ",".join(job.listed), "excluded_nodes": ",".join(job.excluded), "dependency": waits_for,
+            "features": job.features, "licenses": f"{job.licence}:1" if job.licence else "",
+            "resv_name": job.reservation, "shared": "none" if job.exclusive else None,
+            "submit_time": int(job.submitted), "start_time": int(job.started), "end_time": int(job.ended),
+            "eligible_time": int(job.eligible), "time_limit": 60, "restart_cnt": job.restarts,
+            "admin_comment": job.admin_comment, "comment": f"length={job.seconds}", "user_name": "ada", "name": "x",
+        }  # fmt: skip
+
+    def change(self, words: Sequence[str]) -> None:
+        self.changes.append(" ".join(words))
+        verb, *rest = words
+        if verb in ("release", "hold", "uhold", "requeuehold"):
+            job = self.jobs[int(rest[0])]
+            if verb == "requeuehold" and job.state == "RUNNING":
+                job.state, job.node, job.restarts, job.held = "PENDING", "", job.restarts + 1, "JobHeldUser"
+                return
+            if job.state != "PENDING":
+                raise ActionRefused("Job is no longer pending execution")
+            job.held = {"release": "", "hold": "JobHeldAdmin", "uhold": "JobHeldUser"}.get(verb, job.held)
+            return
+        given = dict(word.split("=", 1) for word in rest)
+        job = self.jobs[int(given["JobId"])]
+        if job.state != "PENDING":
+            raise ActionRefused("Job is no longer pending execution")
+        if "ReqNodeList" in given:
+            job.listed = expand(given["ReqNodeList"])
+        job.admin_comment = given.get("AdminComment", job.admin_comment)
+
+
+@dataclass(frozen=True)
+class _Commands(Commands):
+    slurm: SimulatedSlurm = None  # type: ignore[assignment]
+
+    def __init__(self, slurm: SimulatedSlurm) -> None:
+        object.__setattr__(self, "slurm", slurm)
+
+    def json(self, command: Sequence[str]) -> dict[str, Any]:
+        return self.slurm.documents(command[0])
+
+    def change(self, command: Sequence[str]) -> None:
+        self.slurm.change(command[1:])
+
+    def has(self, name: str) -> bool:
+        return True
