@@ -21,9 +21,6 @@ PRESOLVE_AGGREGATOR = 1 << 12
 # two of them are in tests/conformance (called_infeasible_by_presolve, suboptimal_by_enumeration).
 PRESOLVE_ENUMERATION = 1 << 16
 
-# Presolve of HiGHS 1.14 reports suboptimal points of small mixed problems as optimal (ERGO-Code/HiGHS#3043, #3094).
-BROKEN_PRESOLVE = ((1, 14),)
-
 
 # HiGHS compares costs and reduced costs with its dual tolerance, whatever their size: presolve drops costs of 1e-7, and
 # with them optima (tests/conformance has a problem whose columns of such costs go up to 20,000).
@@ -36,8 +33,6 @@ def apply_options(highs: highspy.Highs, options: SolveOptions, problem: Problem)
     highs.resetOptions()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("presolve_rule_off", PRESOLVE_AGGREGATOR | PRESOLVE_ENUMERATION)
-    if (highs.versionMajor(), highs.versionMinor()) in BROKEN_PRESOLVE:
-        highs.setOptionValue("presolve", "off")
     highs.setOptionValue("random_seed", options.seed)
     highs.setOptionValue("mip_rel_gap", options.gap)
     # HiGHS uses its tolerance up. The smaller one costs no time (gavel_40_jobs, gpu_sharing_10x20).

@@ -22,10 +22,11 @@ from gpusched_dsl.backends.highs.quadratic import (
 from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.backends.highs.ranging import FourRanges, ranging_of
 from gpusched_dsl.backends.highs.restricted_relaxation import basis_in, set_basis
-from gpusched_dsl.backends.highs.results import LIMITS, has_point, is_without_work, result_of
+from gpusched_dsl.backends.highs.results import LIMITS, has_point, result_of
 from gpusched_dsl.backends.highs.run import HighsRun, limit_to
 from gpusched_dsl.backends.highs.second_opinions import (
     confirm_infeasible,
+    is_doubtful_after_start,
     solve_without_start,
     unbounded_or_infeasible,
 )
@@ -172,7 +173,7 @@ class HighsSession:
             except SolverOverran:  # the first status stands; nothing may be read from HiGHS any more
                 return SolverResult(Status.INFEASIBLE)
         result = result_of(highs, problem, status)
-        if start is not None and result.status is Status.OPTIMAL and is_without_work(result):
+        if start is not None and problem.is_mip and is_doubtful_after_start(problem, result):
             result = solve_without_start(run, result)
         if status == Raw.kUnboundedOrInfeasible or (problem.is_mip and status == Raw.kUnbounded):
             result = SolverResult(unbounded_or_infeasible(run))

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.divisors import common_divisors
 from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.magnitudes import largest_cost, power_of_two
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
@@ -18,6 +19,10 @@ from gpusched_dsl.ir.solver_result import SolverResult
 # quantity in thousands counts. Objectives with a cost below the first size are multiplied by a power of two, which is
 # exact, that brings their largest cost near the second.
 SMALL_COST, LARGE_COST = 2.0**-10, 2.0**4
+
+# A solver may break a row that is divided by its largest coefficient by its tolerance (1e-7, at most 1e-6), a tenth of
+# a step for coefficients of so many steps. Coefficients of many more steps are rounded in sums.
+MOST_STEPS, LARGEST_MULTIPLE = 1e5, 1e10
 
 
 class KeptObjective(Struct, frozen=True):
@@ -32,6 +37,11 @@ class KeptObjective(Struct, frozen=True):
         sign = 1.0 if self.objective.sense == "minimize" else -1.0
         return sign * (self.objective.value(point) - self.value)
 
+    def loses_step(self, problem: Problem, point: Floats) -> bool:
+        """Whether the objective is worse at a point by more than half of the step between its values."""
+        step = value_step(problem, self.objective.costs(problem.columns))
+        return step > 0.0 and self.loss(point) > step / 2
+
     def scale(self, columns: int) -> float:
         """Return the reference of tolerances: the larger of the value and of the largest coefficient."""
         return max(abs(self.value), largest_cost(self.objective.costs(columns)))
@@ -42,7 +52,9 @@ def stage_problem(problem: Problem, objective: Objective, kept: Sequence[KeptObj
 
     The row allows `tolerance` times the larger of the earlier value and of the objective's largest coefficient; it is
     divided by (a power of two near) that coefficient, so that the solver's feasibility tolerance means the same for
-    objectives of any size.
+    objectives of any size. An objective whose values are multiples of a step (`value_step`) may not lose a step: its
+    row allows a quarter of one at most, and where the largest coefficient is more than `MOST_STEPS` steps, it is
+    divided by the step.
     """
     if not kept:
         return problem if problem.objectives == (objective,) else replace(problem, objectives=(objective,))
@@ -56,6 +68,10 @@ def stage_problem(problem: Problem, objective: Objective, kept: Sequence[KeptObj
         largest = largest_cost(costs)
         scale = power_of_two(largest)
         slack = tolerance * k.scale(problem.columns)
+        step = value_step(problem, costs)
+        if step > 0.0:
+            slack = min(slack, step / 4)
+            scale = step if largest > MOST_STEPS * step else scale
         side = np.array([(k.value - k.objective.offset) / scale])
         unbounded = np.array([np.inf])
         maximizes = k.objective.sense == "maximize"
@@ -76,6 +92,20 @@ def stage_problem(problem: Problem, objective: Objective, kept: Sequence[KeptObj
         row_lower=np.concatenate(lower),
         row_upper=np.concatenate(upper),
     )
+
+
+def value_step(problem: Problem, costs: Floats) -> float:
+    """Return a number that divides every difference of two values of an objective, 0 where none is known.
+
+    That is the common divisor of the costs where all columns that vary are integer. Steps that are too small beside
+    the largest cost for the numbers of a solver are none.
+    """
+    used = (costs != 0.0) & (problem.lower < problem.upper)
+    if not used.any() or not problem.integer[used].all():
+        return 0.0
+    sizes = np.abs(costs[used])
+    step = float(common_divisors(sizes, np.zeros(1, dtype=np.int64))[0])
+    return step if step * LARGEST_MULTIPLE >= float(sizes.max()) else 0.0
 
 
 def links_continuous(problem: Problem, objective: Objective) -> bool:

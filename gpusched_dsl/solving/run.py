@@ -159,6 +159,9 @@ class Solving:
             kept_as_stated.append(KeptObjective(self.reformulated.original.objectives[number], stated_value))
         last = len(stages) - 1
         stages[last] = self._without_slack(kept[:last], kept_as_stated[:last], stages[last])
+        if (point := stages[last].checked_point) is not None:
+            lost = [k for k in kept[:last] if k.loses_step(self.problem, point.point)]
+            self.warnings.extend(_lost_step(k, self.backend.name) for k in lost)
         return stages
 
     def _without_slack(self, kept: list[KeptObjective], kept_as_stated: list[KeptObjective], stage: _Stage) -> _Stage:
@@ -391,6 +394,17 @@ def _lost_point(problem: Problem, solver: str) -> Diagnostic:
         f"`{solver}` finds no point for the objective{name}, although the earlier objectives have one",
         objective.span,
         help="numbers of very different size are the usual cause; try other units, or another backend",
+    )
+
+
+def _lost_step(kept: KeptObjective, solver: str) -> Diagnostic:
+    name = f"`{kept.objective.name}`" if kept.objective.name else "an earlier objective"
+    return Diagnostic(
+        "GSM4007",
+        f"`{solver}` makes {name} worse than {kept.value!r} for later objectives",
+        kept.objective.span,
+        help="the loss is within its tolerance, relative to the largest coefficient; use coefficients of similar size",
+        severity=Severity.WARNING,
     )
 
 

@@ -53,6 +53,7 @@ from gpusched_dsl.compiling.passes.term_scaling import TermScaling
 from gpusched_dsl.compiling.passes.unsupported import refuse_unsupported, refuse_valueless
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
 from gpusched_dsl.compiling.tightening.defined_sums import DefinedSums
+from gpusched_dsl.compiling.tightening.implied_integers import ImpliedIntegers
 from gpusched_dsl.compiling.tightening.implied_rows import ImpliedRows
 from gpusched_dsl.compiling.tightening.lifted_capacities import LiftedCapacities
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality
@@ -97,6 +98,7 @@ PASSES: tuple[Pass, ...] = (
 # What makes the linear relaxation of a mixed-integer problem stronger, or the problem smaller, and keeps its optimum;
 # each can be switched off by its name.
 TIGHTENINGS: tuple[Pass, ...] = (
+    ImpliedIntegers(),
     PositiveParts(),
     ImpliedRows(),
     CliqueLinks(),
