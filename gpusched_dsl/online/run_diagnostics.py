@@ -39,7 +39,7 @@ class RunDiagnostics:
         if rows.relative > before.relative:
             found = BrokenPlans(0, 0, rows.text, rows.excess, rows.relative, method, now)
         self.broken = found._replace(
-            plans=before.plans + 1, rows=before.rows + rows.count, refused=before.refused + refused
+            plans=before.plans + 1, rows=before.rows + rows.number, refused=before.refused + refused
         )
 
     def _warning_of_broken(self, plans: int, unit: str, span: Span | None) -> tuple[Diagnostic, ...]:

@@ -44,6 +44,7 @@ def _group(work: Workload, instructions: Instructions, start: Schedule, jobs: In
     ways = np.arange(first_way[-1]) + np.repeat(work.first_way[jobs] - first_way[:-1], counts)
     way_number = _numbers(ways, len(work.job))
     stock = np.where(work.stock == NEVER, NEVER, work.stock // count + (at < work.stock % count))
+    way_at = _translate(work.way_at[jobs], way_number)
     part = work._replace(
         node_kind=work.node_kind[nodes],
         stock=stock,
@@ -58,7 +59,9 @@ def _group(work: Workload, instructions: Instructions, start: Schedule, jobs: In
         rate=work.rate[ways],
         late=work.late[ways],
         needs=work.needs[ways],
-        way_at=_translate(work.way_at[jobs], way_number),
+        way_at=way_at,
+        form=work.form[ways],
+        like_at=way_at if work.like_at is work.way_at else _translate(work.like_at[jobs], way_number),
     )
     order = job_number[instructions.order]
     lines = instructions._replace(

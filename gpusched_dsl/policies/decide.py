@@ -34,7 +34,7 @@ from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone, run_standalone
 from gpusched_dsl.policies.without_run import portfolio_without_run
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule, with_ways_as_listed
 
 Stop = Callable[[], bool]
 Tell = Callable[[int, float], None]  # passes done, best price
@@ -125,6 +125,7 @@ def _decide(
         return Decision(plan.values, time.perf_counter() - began, statistics=statistics, stopped=plan.stopped)
     cluster = cluster_for(policy, store, limits, priced=priced)
     instructions = instructions_of(policy, cluster, store, limits)
+    cluster = replace(cluster, work=with_ways_as_listed(cluster.work, instructions))
     if has_gangs(policy):
         return _decide_on_gangs(policy, cluster, instructions, store, limits, running, known, began)
     settings = settings_of(policy, store, limits)

@@ -114,6 +114,9 @@ class _Reader(PlacementEvaluator):
         way_at = np.full((len(jobs), kinds, int(max(units.max(initial=0), size.max(initial=0))) + 1), NONE)
         fits = np.flatnonzero(size <= units[kind])[::-1]  # where several ways have one size, the first one stands
         way_at[job[fits], kind[fits], size[fits]] = fits
+        form, like_at = size, way_at
+        if (way_at[job[fits], kind[fits], size[fits]] != fits).any():
+            form, like_at = self._forms(columns, job, kind, (len(jobs), kinds), job_at)
         return Workload(
             parts=parts,
             node_kind=kind_of_node,
@@ -136,7 +139,29 @@ class _Reader(PlacementEvaluator):
             late=self._late(frame, weight[job] * np.maximum(0.0, time - due[job])),
             needs=needs,
             way_at=way_at,
+            form=form,
+            like_at=like_at,
         )
+
+    def _forms(
+        self, columns: tuple[Codes, ...], job: Ints, kind: Ints, shape: tuple[int, int], job_at: int
+    ) -> tuple[Ints, Ints]:
+        """Return the form of each way, by all indices but those of job, node and type, and the table by form.
+
+        Raises DiagnosticError (GSM3001) where the table does not fit into memory.
+        """
+        known = {job_at, *(self.placement.position(role) for role in ("node", "node_type"))}
+        rest = [codes for at, codes in enumerate(columns) if at not in known]
+        form = np.zeros(len(job), dtype=np.int64)
+        for codes in rest:
+            form = np.unique(form * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1].reshape(-1)
+        forms = int(form.max(initial=0)) + 1
+        span = self.placement.span
+        self.ev.budget.problem(shape[0] * shape[1] * forms, span, "the ways of all jobs by their indices")
+        like_at = np.full((*shape, forms), NONE)
+        ways = np.arange(len(job))[::-1]
+        like_at[job[ways], kind[ways], form[ways]] = ways
+        return form.astype(np.int64), like_at
 
     @staticmethod
     def _by(kind: Ints, kinds: int, values: Floats) -> Floats:

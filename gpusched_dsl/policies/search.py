@@ -16,7 +16,7 @@ from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
 from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, tables_of
 
 _CALL_SECONDS = 0.05  # about how long one call of the kernels takes
 
@@ -105,7 +105,8 @@ def _improve(
     pressure[instructions.order] = -np.arange(len(instructions.order), dtype=np.float64)
     loose = work
     if not movable.all():
-        loose = work._replace(way_at=np.where(movable[:, None, None], work.way_at, NONE))
+        tables = [np.where(movable[:, None, None], table, NONE) for table in tables_of(work)]
+        loose = work._replace(way_at=tables[0], like_at=tables[-1])
     moves = [
         (plug_ins().moves[name].function if name in plug_ins().moves else name, length)
         for name, length in settings.moves

@@ -122,7 +122,7 @@ def ways_of(work: Workload) -> Ways:
     largest_first = np.lexsort((np.arange(len(work.units)), gpu_price, -work.units))
     return Ways(
         work.parts, work.node_kind, work.units, work.family, work.stock, work.room, largest_first, work.first_way,
-        work.job, work.kind, work.size, work.time, work.needs, work.way_at,
+        work.job, work.kind, work.size, work.time, work.needs, work.form, work.like_at,
     )  # fmt: skip
 
 

@@ -24,6 +24,10 @@ class Workload(NamedTuple):
     A *way* is one job on one kind of node with a number of GPUs or a part of one; the ways of job j are
     `first_way[j]` to `first_way[j + 1]`. Amounts of GPUs are whole numbers of *units*: `parts` to a GPU (1 where GPUs
     are not shared). A way of fewer units than `parts` takes its units from one GPU, a larger one takes whole GPUs.
+
+    Ways of a job on a kind may use equally many units, such as two clock rates or halves of a node. Each then has a
+    `form` of its own, by all indices of the placement but job and node, and `way_at` has the first of them that the
+    policy lists. Else the form is the number of units, and `like_at` is `way_at`.
     """
 
     parts: int
@@ -51,6 +55,8 @@ class Workload(NamedTuple):
     late: Floats  # (W,) money for being late this way
     needs: Floats  # (W, R) further capacities taken
     way_at: Ints  # (J, K, units + 1) the way of a job on a kind with so many units, NONE where there is none
+    form: Ints  # (W,) ways of one job are the same but for their kind, if they are of one form
+    like_at: Ints  # (J, K, forms) the way of a job on a kind of this form, NONE where there is none
 
 
 class Schedule(NamedTuple):
@@ -93,6 +99,27 @@ class Instructions(NamedTuple):
     way_odds: Floats  # (W,)
     node_list: int  # 1: always the best
     node_odds: int  # code of `rules.py`
+
+
+def tables_of(work: Workload) -> list[Ints]:
+    """Return `way_at`, and `like_at` where it is another table."""
+    return [work.way_at] if work.like_at is work.way_at else [work.way_at, work.like_at]
+
+
+def with_ways_as_listed(work: Workload, lines: Instructions) -> Workload:
+    """Return the workload with `way_at` in the order of a policy's lists: of ways that use equally many units, the
+    first listed one; the first of all where the policy lists none of them.
+    """
+    if work.like_at is work.way_at:
+        return work
+    listed = lines.ranked[lines.ranked != NONE]
+    is_listed = np.zeros(len(work.job), dtype=np.bool_)
+    is_listed[listed] = True
+    ways = np.concatenate((np.flatnonzero(~is_listed)[::-1], listed[::-1]))  # the last one written stands
+    ways = ways[work.size[ways] <= work.units[work.kind[ways]]]
+    way_at = np.full_like(work.way_at, NONE)
+    way_at[work.job[ways], work.kind[ways], work.size[ways]] = ways
+    return work._replace(way_at=way_at)
 
 
 def empty_schedule(work: Workload) -> Schedule:

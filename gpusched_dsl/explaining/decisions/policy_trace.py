@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from gpusched_dsl.policies.queues.run import appends
 from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule, with_ways_as_listed
 
 MOST_CONFIGURATIONS = 8
 _OTHER = RuleShape("")  # of another package
@@ -93,6 +93,7 @@ def turn_with(
     store = with_stages(policy, priced.store, limits)
     cluster = cluster_for(policy, store, limits)
     lines = instructions_of(policy, cluster, store, limits)
+    cluster = replace(cluster, work=with_ways_as_listed(cluster.work, lines))
     return _PolicyTracer(policy, cluster, lines, Evaluator(policy.model, store, limits), running, job).turn(limits)
 
 

@@ -172,6 +172,7 @@ CODES: dict[str, str] = {
     "GSM1680": "carried value never changes",
     "GSM1681": "invalid value of earlier plans",
     "GSM1682": "history without the jobs that ended",
+    "GSM1689": "index that no policy decides",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",

@@ -25,11 +25,11 @@ MOST_ELEMENTS = 100_000  # of one family of variables: the check of larger model
 
 
 class BrokenRows(NamedTuple):
-    """How many rows and bounds a plan violates, and the worst of them: `excess` is in its unit, `relative` divided by
-    the magnitude that the row is judged by. Both are 0 where the excess is unknown.
+    """The number of rows and bounds that a plan violates, and the worst of them: `excess` is in its unit, `relative`
+    divided by the magnitude that the row is judged by. Both are 0 where the excess is unknown.
     """
 
-    count: int
+    number: int
     text: str
     excess: float = 0.0
     relative: float = 0.0

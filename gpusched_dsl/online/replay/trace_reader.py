@@ -26,7 +26,7 @@ from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
 from gpusched_dsl.online.replay.trace import ArrivalTrace
 from gpusched_dsl.policies.job_facts import with_job_facts
 from gpusched_dsl.policies.placement_reader import cluster_of, keys_of_ways
-from gpusched_dsl.policies.workload import NONE
+from gpusched_dsl.policies.workload import NONE, tables_of
 
 _FIRST_JOBS = 64  # of the first part, which shows how large the next ones may be
 _ENTRIES = 400_000  # of the table of ways of one part, about
@@ -170,6 +170,8 @@ def _part(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> tup
 
         ranked = instructions_of(policy, cluster, store, limits).ranked
     work = cluster.work
+    if len(tables_of(work)) > 1:
+        raise NoReplay("a job has several ways to run with equally many GPUs on a node")
     part = _JobGroup(
         cluster.jobs, cluster.nodes, cluster.ways, cluster.job_at, cluster.node_at, work.parts, work.node_kind,
         work.units, work.family, np.diff(work.first_way), work.kind, work.size, work.time, ranked,

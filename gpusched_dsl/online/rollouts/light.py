@@ -31,7 +31,7 @@ from gpusched_dsl.online.simulation.realisation import redraw
 from gpusched_dsl.online.simulation.world import TOLERANCE
 from gpusched_dsl.policies.instructions import cluster_for
 from gpusched_dsl.policies.job_facts import with_job_facts
-from gpusched_dsl.policies.workload import NONE
+from gpusched_dsl.policies.workload import NONE, tables_of
 
 NO_ARRIVALS = DrawnArrivals(np.zeros(0, dtype=np.int64), np.zeros(0))
 
@@ -110,6 +110,8 @@ class LightRollout:
         work = self.cluster.work
         if not np.array_equal(self.cluster.jobs, np.arange(future.count)):
             raise NotOnArrays("some present jobs are not in the decisions of the model")
+        if len(tables_of(work)) > 1:
+            raise NotOnArrays("a job has several ways to run with equally many GPUs on a node")
         if work.parts > 1 and work.node_rate.size:
             raise NotOnArrays("the cost of a node depends on all of its jobs")
         when = Readings(future.now, future.read_at, future.left, future.policy_time)

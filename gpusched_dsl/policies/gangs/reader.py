@@ -114,11 +114,11 @@ def gang_cluster(
 
 
 def _levels(policy: CheckedPolicy, cluster: Cluster) -> Ints:
-    """Levels of ways: those with equal times and GPUs have one; all of them, if the policy states no preference."""
+    """Levels of ways: those of one form with equal times and GPUs have one; all, if the policy states no preference."""
     work, choose = cluster.work, policy.choose
     if policy.otherwise is None and (choose is None or not (choose.keys or choose.indexing.iterators)):
         return np.zeros(len(work.job), dtype=np.int64)
-    rows = np.stack([work.time, work.size], axis=1)
+    rows = np.stack([work.time, work.size, work.form], axis=1)
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 

@@ -67,8 +67,8 @@ def has_capacity_when_empty(units: Ints, parts: int, needs: Floats, room: Floats
 
 @compiled_inline
 def fit(
-    nodes: Ints, states: Ints, way_at: Ints, parts: int, needs: Floats, room: Floats, kind: Ints, left: Floats,
-    spare: Ints, counts: Ints, found: Ints, j: int, wanted: int, size: int, first: bool, limit: int,
+    nodes: Ints, states: Ints, like_at: Ints, parts: int, needs: Floats, room: Floats, kind: Ints, left: Floats,
+    spare: Ints, counts: Ints, found: Ints, j: int, wanted: int, size: int, form: int, first: bool, limit: int,
 ) -> None:  # fmt: skip
     """Note the nodes in use of the wanted family with the least units left after, or the first one that has room.
 
@@ -80,8 +80,8 @@ def fit(
             k = kind[n]
             if (
                 states[n] // FAMILY != wanted
-                or way_at[j, k, size] == NONE
-                or not has_capacity(needs, left, room, way_at[j, k, size], n, k)
+                or like_at[j, k, form] == NONE
+                or not has_capacity(needs, left, room, like_at[j, k, form], n, k)
             ):
                 continue
             if first:
@@ -102,7 +102,7 @@ def fit(
         if rest < 0 or rest >= most:
             continue
         k = kind[n]
-        if way_at[j, k, size] != NONE and has_capacity(needs, left, room, way_at[j, k, size], n, k):
+        if like_at[j, k, form] != NONE and has_capacity(needs, left, room, like_at[j, k, form], n, k):
             insert_place(found, counts, limit, rest, n, NONE)
             if first or (limit == 1 and rest == 0):
                 return
@@ -120,8 +120,8 @@ def next_existing(existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, 
 
 @compiled_inline
 def list_empty_existing(
-    existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, family: Ints, way_at: Ints, units: Ints, parts: int,
-    needs: Floats, room: Floats, counts: Ints, found: Ints, j: int, wanted: int, size: int, limit: int,
+    existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, family: Ints, like_at: Ints, units: Ints, parts: int,
+    needs: Floats, room: Floats, counts: Ints, found: Ints, j: int, wanted: int, size: int, form: int, limit: int,
 ) -> None:  # fmt: skip
     """Append the existing unused nodes of the family to the list.
 
@@ -131,11 +131,11 @@ def list_empty_existing(
     for k in range(len(units)):
         if (
             family[k] != wanted
-            or way_at[j, k, size] == NONE
+            or like_at[j, k, form] == NONE
             or next_existing(existing_from, existing, heads, jobs, k) == NONE
         ):
             continue
-        if not has_capacity_when_empty(units, parts, needs, room, k, size, way_at[j, k, size]):
+        if not has_capacity_when_empty(units, parts, needs, room, k, size, like_at[j, k, form]):
             continue
         rest = units[k] - max(size, parts)
         for place in range(heads[k], existing_from[k + 1]):
@@ -157,8 +157,8 @@ def list_empty_existing(
 
 @compiled_in_place
 def way_to_rent(
-    largest_first: Ints, family: Ints, way_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats,
-    kinds: Ints, stock: Ints, j: int, own: int, size: int, w: int, exclusive: bool,
+    largest_first: Ints, family: Ints, like_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats,
+    kinds: Ints, stock: Ints, j: int, own: int, size: int, form: int, w: int, exclusive: bool,
 ) -> int:  # fmt: skip
     """The way on the kind of node to open: the largest of the family that is to be had, else the way's own; or NONE.
 
@@ -167,7 +167,7 @@ def way_to_rent(
     if not exclusive:
         for k in largest_first:
             if family[k] == family[own] and kinds[k] < stock[k]:
-                way = way_at[j, k, size]
+                way = like_at[j, k, form]
                 if way != NONE and has_capacity_when_empty(units, parts, needs, room, k, size, way):
                     return int(way)
                 break

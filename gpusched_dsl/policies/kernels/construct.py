@@ -238,7 +238,7 @@ def place_jobs(
     nodes, kinds, heads, counts, found = scratch.nodes, scratch.kinds, scratch.heads, scratch.counts, scratch.found
     states, sums = scratch.states, scratch.odds
     kind, used, jobs, left, spare = plan.kind, plan.used, plan.jobs, plan.left, plan.spare
-    units, family, way_at, size = work.units, work.family, work.way_at, work.size
+    units, family, like_at, size, form = work.units, work.family, work.like_at, work.size, work.form
     needs, room, parts = work.needs, work.room, work.parts
     limit = instructions.node_list if drawing else 1
     preferred, way_list, way_odds = instructions.preferred, instructions.way_list, instructions.way_odds
@@ -297,19 +297,19 @@ def place_jobs(
                 if code in (BEST_FIT, FIRST_FIT) and counts[OPEN] > 0:
                     first_only = code == FIRST_FIT and limit == 1
                     fit(
-                        nodes[: counts[OPEN]], states, way_at, parts, needs, room, kind, left, spare, counts, found,
-                        j, family[way_kind[w]], size[w], first_only, limit,
+                        nodes[: counts[OPEN]], states, like_at, parts, needs, room, kind, left, spare, counts, found,
+                        j, family[way_kind[w]], size[w], form[w], first_only, limit,
                     )  # fmt: skip
                     follows = at < len(place) and place[at] == NEW_NODE
                     if follows and 0 < counts[FOUND] < limit and found[0, 2] == NONE:
                         list_empty_existing(
-                            existing_from, existing, heads, jobs, family, way_at, units, parts, needs, room, counts,
-                            found, j, family[way_kind[w]], size[w], limit,
+                            existing_from, existing, heads, jobs, family, like_at, units, parts, needs, room, counts,
+                            found, j, family[way_kind[w]], size[w], form[w], limit,
                         )  # fmt: skip
                 elif code == NEW_NODE and len(existing) > 0:
                     list_empty_existing(
-                        existing_from, existing, heads, jobs, family, way_at, units, parts, needs, room, counts, found,
-                        j, family[way_kind[w]], size[w], limit,
+                        existing_from, existing, heads, jobs, family, like_at, units, parts, needs, room, counts, found,
+                        j, family[way_kind[w]], size[w], form[w], limit,
                     )  # fmt: skip
                 elif (
                     code == NEW_NODE_EXCLUSIVE
@@ -323,8 +323,8 @@ def place_jobs(
                         counts[NEXT_RENTED] += 1
                     if counts[NEXT_RENTED] < len(rented):
                         way = way_to_rent(
-                            largest_first, family, way_at, units, parts, needs, room, kinds, stock, j,
-                            way_kind[w], size[w], w, code == NEW_NODE_EXCLUSIVE,
+                            largest_first, family, like_at, units, parts, needs, room, kinds, stock, j,
+                            way_kind[w], size[w], form[w], w, code == NEW_NODE_EXCLUSIVE,
                         )  # fmt: skip
                         if way != NONE:
                             kinds[way_kind[way]] += 1
@@ -337,7 +337,7 @@ def place_jobs(
                 chosen = draw_node(found, counts[FOUND], parts, instructions.node_odds, rng)
             n = found[chosen, 1]
             if way == NONE:
-                way = way_at[j, kind[n], size[w]]
+                way = like_at[j, kind[n], form[w]]
             opens = jobs[n] == 0
             put(work, plan, j, n, way, found[chosen, 2], counts[OPENED])
             states[n] = state_of(units, family, used, kind, n)

@@ -96,9 +96,9 @@ def keep(work: Workload, pool: SchedulePool, plan: Schedule, cost: float, turn: 
     if held == size and not cost < prices[size - 1]:
         return False
     jobs, nodes, gpus, rest = len(plan.node), len(plan.kind), plan.spare.shape[1], plan.left.shape[1]
-    mark = digest(work.size, plan.node, plan.way, plan.kind, plan.used, plan.jobs)
+    mark = digest(work.form, plan.node, plan.way, plan.kind, plan.used, plan.jobs)
     for at in range(held):
-        if digests[at] == mark and is_same(work.size, plan.node, plan.way, plan.kind, plan.used, whole[at]):
+        if digests[at] == mark and is_same(work.form, plan.node, plan.way, plan.kind, plan.used, whole[at]):
             return False
     at = min(held, size - 1)
     while at > 0 and prices[at - 1] > cost:
@@ -129,12 +129,12 @@ def keep(work: Workload, pool: SchedulePool, plan: Schedule, cost: float, turn: 
 
 
 @compiled
-def digest(size: Ints, node: Ints, way: Ints, kind: Ints, used: Ints, jobs: Ints) -> int:
+def digest(form: Ints, node: Ints, way: Ints, kind: Ints, used: Ints, jobs: Ints) -> int:
     """A number that schedules which are the same share, and others most likely do not."""
     tenants = np.zeros(len(kind), np.int64)
     for j in range(len(node)):
         if node[j] != NONE:
-            tenants[node[j]] += _mix(j * 1_009 + size[way[j]])
+            tenants[node[j]] += _mix(j * 1_009 + form[way[j]])
     total = 0
     for n in range(len(kind)):
         if jobs[n] > 0:
@@ -150,7 +150,7 @@ def _mix(number: int) -> int:
 
 
 @compiled
-def is_same(size: Ints, node: Ints, way: Ints, kind: Ints, used: Ints, row: Ints) -> bool:
+def is_same(form: Ints, node: Ints, way: Ints, kind: Ints, used: Ints, row: Ints) -> bool:
     """Whether a schedule differs from a row of the pool only in the numbers of nodes."""
     jobs, nodes = len(node), len(kind)
     match = np.full(nodes, NONE)
@@ -161,7 +161,7 @@ def is_same(size: Ints, node: Ints, way: Ints, kind: Ints, used: Ints, row: Ints
             if n != m:
                 return False
             continue
-        if size[way[j]] != size[row[jobs + j]]:
+        if form[way[j]] != form[row[jobs + j]]:
             return False
         if match[n] == NONE and back[m] == NONE:
             if kind[n] != row[3 * jobs + m] or used[n] != row[3 * jobs + nodes + m]:

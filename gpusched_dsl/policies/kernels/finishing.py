@@ -29,6 +29,7 @@ def finish(work: Workload, look: Lookups, rules: Ints, plan: Schedule, queue: In
     left, spare = plan.left, plan.spare
     units, family, stock, room, parts = work.units, work.family, work.stock, work.room, work.parts
     size, time, needs, way_at, weight = work.size, work.time, work.needs, work.way_at, work.weight
+    form, like_at = work.form, work.like_at
     at, on = find_tenants(node, queue, start.node, len(kind))
     for code in rules:
         kinds = np.zeros(len(units), np.int64)
@@ -42,7 +43,7 @@ def finish(work: Workload, look: Lookups, rules: Ints, plan: Schedule, queue: In
             if code == SMALLER_TYPE:
                 if work.node_kind[n] == NONE and start.jobs[n] == 0:
                     shrink(
-                        look.smallest_first, units, family, stock, kinds, size, time, needs, room, way_at, tenants,
+                        look.smallest_first, units, family, stock, kinds, form, time, needs, room, like_at, tenants,
                         n, way, kind, used, left,
                     )  # fmt: skip
             elif code in (GROW, GROW_BY_ONE):
@@ -92,8 +93,8 @@ def find_tenants(node: Ints, queue: Ints, before: Ints, nodes: int) -> tuple[Int
 
 @compiled_in_place
 def shrink(
-    smallest_first: Ints, units: Ints, family: Ints, stock: Ints, kinds: Ints, size: Ints, time: Floats,
-    needs: Floats, room: Floats, way_at: Ints, tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats,
+    smallest_first: Ints, units: Ints, family: Ints, stock: Ints, kinds: Ints, form: Ints, time: Floats,
+    needs: Floats, room: Floats, like_at: Ints, tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats,
 ) -> None:  # fmt: skip
     """Change a node to the smallest kind of its family for its used GPUs, unless a job becomes slower."""
     old, new = kind[n], NONE
@@ -104,19 +105,19 @@ def shrink(
     if new == NONE or units[new] >= units[old]:
         return
     for j in tenants:
-        other = way_at[j, new, size[way[j]]]
+        other = like_at[j, new, form[way[j]]]
         if other == NONE or (time[other] > time[way[j]] and not are_same(time[other], time[way[j]])):
             return
     for r in range(needs.shape[1]):
         taken = 0.0
         for j in tenants:
-            taken += needs[way_at[j, new, size[way[j]]], r]
+            taken += needs[like_at[j, new, form[way[j]]], r]
         if taken > room[new, r] + _SLACK * abs(room[new, r]):
             return
     for r in range(needs.shape[1]):
         left[n, r] = room[new, r]
     for j in tenants:
-        way[j] = way_at[j, new, size[way[j]]]
+        way[j] = like_at[j, new, form[way[j]]]
         for r in range(needs.shape[1]):
             left[n, r] -= needs[way[j], r]
     kind[n] = new

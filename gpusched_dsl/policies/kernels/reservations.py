@@ -48,7 +48,8 @@ class Ways(NamedTuple):
     size: Ints  # (W,)
     time: Floats  # (W,)
     needs: Floats  # (W, R)
-    way_at: Ints  # (J, K, units + 1)
+    form: Ints  # (W,)
+    like_at: Ints  # (J, K, forms)
 
 
 class PlacedJobs(NamedTuple):
@@ -195,12 +196,13 @@ def _best_in_use(future: Future, ways: Ways, full: Ints, jobs: Ints, j: int, lis
     """The node that has its type for a way now, the way there, and its GPU; NONE without room for it until its end."""
     chosen, chosen_way, chosen_gpu, rank, least = NONE, NONE, NONE, 3, np.int64(0)
     parts, size, family = ways.parts, ways.size[listed], ways.family[ways.kind[listed]]
+    form = ways.form[listed]
     whole = size >= parts
     for n in range(len(ways.node_kind)):
         k = future.kind[n]
         if k == NONE or ways.family[k] != family or size > full[k] or (whole and future.free[n] < size):
             continue
-        w = ways.way_at[j, k, size]
+        w = ways.like_at[j, k, form]
         if w == NONE:
             continue
         g = gpu_for(future, n, 0.0, ways.time[w], k, size, parts, ways.needs, w)
@@ -221,9 +223,9 @@ def _best_in_use(future: Future, ways: Ways, full: Ints, jobs: Ints, j: int, lis
 @compiled_in_place
 def _best_to_rent(future: Future, ways: Ways, j: int, listed: int) -> tuple[int, int, int]:
     """The first empty node for a way now, as the largest type of the family that is in stock until the job ends."""
-    size, family = ways.size[listed], ways.family[ways.kind[listed]]
+    size, family, form = ways.size[listed], ways.family[ways.kind[listed]], ways.form[listed]
     for k in ways.largest_first:
-        w = NONE if ways.family[k] != family or size > ways.units[k] else ways.way_at[j, k, size]
+        w = NONE if ways.family[k] != family or size > ways.units[k] else ways.like_at[j, k, form]
         untouched = False
         for n in range(len(ways.node_kind)):
             if w == NONE or future.kind[n] != NONE or (untouched and future.following[n] == NONE):
@@ -257,6 +259,7 @@ def _reserve(future: Future, ways: Ways, ranked: Ints, j: int) -> float:
         if listed == NONE:
             continue
         size, family, untouched = ways.size[listed], ways.family[ways.kind[listed]], False
+        form = ways.form[listed]
         whole, least = size >= ways.parts, max(size, ways.parts)
         for n in range(len(ways.node_kind)):
             rented, segment = ways.node_kind[n] == NONE, n
@@ -274,7 +277,7 @@ def _reserve(future: Future, ways: Ways, ranked: Ints, j: int) -> float:
                 k = ways.largest_first[place] if rented else ways.node_kind[n]
                 if ways.family[k] != family or size > ways.units[k]:
                     continue
-                w = ways.way_at[j, k, size]
+                w = ways.like_at[j, k, form]
                 if w == NONE:
                     continue
                 start = earliest_start(future, segment, ways.time[w], k, size, ways.parts, ways.needs, w, best)

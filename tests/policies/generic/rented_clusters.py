@@ -52,6 +52,8 @@ def random_workload(seed: int, *, existing: bool = False) -> Workload:
         late=np.zeros(ways),
         needs=rng.uniform(0, 6, (jobs, further))[job],
         way_at=way_at,
+        form=size[job],
+        like_at=way_at,
     )
 
 

@@ -63,6 +63,8 @@ def workload(
         if needs is not None
         else np.zeros((len(ways), capacities)),
         way_at=way_at,
+        form=size,
+        like_at=way_at,
     )
 
 

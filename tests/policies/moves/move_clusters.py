@@ -63,6 +63,8 @@ def workload(
         late=weight_[job] * np.maximum(0.0, time - due_[job]),
         needs=np.array(needs, dtype=float)[job][:, None] if len(needs) else np.zeros((len(rows), 0)),
         way_at=way_at,
+        form=size,
+        like_at=way_at,
     )
 
 

@@ -52,6 +52,8 @@ def cluster(rng: np.random.Generator, jobs: int, nodes: int, gpus: int = 2, chos
         late=weight[arrays[0]] * np.maximum(0, time - due[arrays[0]]),
         needs=np.zeros((ways, 0)),
         way_at=way_at,
+        form=arrays[2],
+        like_at=way_at,
     )
 
 

@@ -14,6 +14,7 @@ from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, Polic
 from gpusched_dsl.language.blocks.policies.memory import VERBS as LAST
 from gpusched_dsl.language.blocks.policies.memory import MemoryLines
 from gpusched_dsl.language.blocks.policies.names import (
+    can_plan,
     decisions_of,
     extra_name,
     fits_configurations,
@@ -146,6 +147,8 @@ class PolicyChecker:
     # --- required parts ----------------------------------------------------------------------------------------------
 
     def _has_decisions(self, policy: tree.Policy) -> None:
+        if self.decisions is not None:
+            can_plan(self.decisions, policy, self.diagnostics)
         if self.decisions is not None or self.partial:
             return
         placed = self.model.placement

@@ -64,6 +64,25 @@ def slot_of(decisions: Decisions) -> IndexVar | None:
     return None if decisions.node is None else decisions.placement.index("slot")
 
 
+def can_plan(decisions: Decisions, policy: tree.Policy, diagnostics: Diagnostics) -> None:
+    """Report GSM1689 for an index that policies for slots or queues would not decide: modes, positions, clock rates."""
+    position = decisions.place or slot_of(decisions)
+    if position is None:
+        return
+    known = (decisions.job, decisions.node, position)
+    extra = [index for index in decisions.placement.indices if index not in known]
+    if extra:
+        what = "positions in queues" if decisions.place is not None else "slots"
+        diagnostics.error(
+            "GSM1689",
+            f"policies for {what} cannot decide `{extra[0].name}` of the placement",
+            policy.name.span,
+            f"decides the job, the node and the {'position' if decisions.place is not None else 'slot'}",
+            secondary=[Label(extra[0].span, "another decision")],
+            help=f"plan with a solver, or let the data say which `{extra[0].name}` a job has",
+        )
+
+
 def fits_order(decisions: Decisions, rule: tree.PolicyRule, expr: TypedIndexing, diagnostics: Diagnostics) -> bool:
     """Whether `order` binds exactly the job; report GSM1619."""
     assert rule.indexing is not None

@@ -24,7 +24,7 @@ def faster_type(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: 
     best, margin = np.inf, tolerance(delta.sums[0])
     clear(change)
     most = plan.jobs.max() if len(plan.jobs) else 0
-    sizes, ways = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    forms, ways = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     for i in range(first_of(delta.counts[0], length)):
         j = delta.late[i]
         n = plan.node[j]
@@ -34,10 +34,10 @@ def faster_type(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: 
         if not is_first(plan.node, delta.late, i):
             continue
         here = delta.member[delta.member_from[n] : delta.member_from[n + 1]]
-        sizes_of(here, plan.way, work.size, sizes)
+        sizes_of(here, plan.way, work.form, forms)
         for kind in range(len(work.units)):
             if kind != plan.kind[n] and work.units[kind] == work.units[plan.kind[n]]:
-                ways_of(here, work.way_at, kind, sizes, ways)
+                ways_of(here, work.like_at, kind, forms, ways)
                 saved = _time_saved(here, plan.way, ways, work.time)
                 if saved > tolerance(saved):
                     best = try_ways(work, plan, delta, n, kind, ways, best, margin, change)
@@ -118,7 +118,7 @@ def _faster_node(
         kind = work.node_kind[m]
         if kind < 0 or kind == plan.kind[n]:
             continue
-        way = work.way_at[j, kind, work.size[old]]
+        way = work.like_at[j, kind, work.form[old]]
         if way < 0 or not work.time[way] < work.time[old] - tolerance(work.time[old]):
             continue
         gain = shift_gain(work, plan, delta, j, m, way)
@@ -164,14 +164,14 @@ def shares_gpus(spare: Ints) -> bool:
 
 @compiled_in_place
 def sizes_of(here: Ints, way: Ints, size: Ints, sizes: Ints) -> None:
-    """The units of the jobs of a node."""
+    """The units, or forms, of the jobs of a node."""
     for i in range(len(here)):
         sizes[i] = size[way[here[i]]]
 
 
 @compiled_in_place
 def ways_of(here: Ints, way_at: Ints, kind: int, sizes: Ints, ways: Ints) -> None:
-    """The ways of the jobs of a node on a kind, with other units; NONE where there is none."""
+    """The ways of the jobs of a node on a kind, by units or forms; NONE where there is none."""
     for i in range(len(here)):
         ways[i] = way_at[here[i], kind, sizes[i]] if sizes[i] < way_at.shape[2] else NONE
 
