@@ -1,7 +1,7 @@
 """A policy runs jobs only in ways that it lists, also where several ways use equally many GPUs of a node.
 
-The modes of a job differ in time and cost, not in GPUs. Every engine is asked: rules of `place`, draws, finishing rules,
-moves, rules that place all jobs at once, and gangs. With room for all jobs each gets the first mode of its list.
+The modes of a job differ in time and cost, not in GPUs. All engines are asked: rules of `place`, draws, finishing
+rules, moves, rules that place all jobs at once, and gangs. With room for all jobs each gets the first mode of its list.
 """
 
 from __future__ import annotations
@@ -118,3 +118,35 @@ def test_no_job_runs_in_a_mode_that_is_not_listed(tmp_path: Path, seed: int) -> 
         found = modes_of(model, policy)
         assert found, policy
         assert all(mode in listed[job] for job, mode in found.items()), (policy, found, listed)
+
+
+GANG = """
+model Gang {
+  set Jobs ordered;  set Nodes;  set Racks;  set Modes = 1..2;
+  param gpus[Nodes] integer >= 1;
+  param rack[Nodes] within Racks;
+  param hours[Modes] in h > 0;
+  param rate[Modes] in $/h;
+  var run[j in Jobs, n in Nodes, s in Modes] integer >= 0 <= gpus[n];
+  placement run[j, n, s] {
+    job j;  node n;  rack rack[n];  workers 6;  uses 1 of gpus[n];  lasts hours[s];  costs rate[s];
+  }
+}
+scenario Some for Gang {
+  Racks = { r };
+  table Nodes: gpus rack = n1 4 r n2 4 r;
+  Jobs = { a };  hours = [2, 2][h];  rate = [1, 3][$/h];
+}
+policy Second for Gang { order j in Jobs by ord(j); choose s in Modes where s == 2 by s; place fewest_racks, postpone; }
+policy Last for Gang { order j in Jobs by ord(j); choose s in Modes by s descending; place fewest_racks, postpone; }
+policy Cheap for Gang { order j in Jobs by ord(j); choose s in Modes by rate[s]; place fewest_racks, postpone; }
+"""
+
+
+def test_gangs_run_in_the_first_mode_of_their_list(tmp_path: Path) -> None:
+    path = tmp_path / "gang.gsm"
+    path.write_text(GANG)
+    model = gs.load(path)
+    assert {name: modes_of(model, name)["a"] for name in ("Second", "Last", "Cheap")} == {
+        "Second": 2, "Last": 2, "Cheap": 1,
+    }  # fmt: skip
