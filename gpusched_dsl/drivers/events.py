@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from math import isqrt
 from typing import Any
 
+import msgspec
+
 from gpusched_dsl.drivers.capacity import ModelCapacity, Occupied, running_in, targets, used_by
 from gpusched_dsl.drivers.exclusions import Exclusions
 from gpusched_dsl.drivers.protocol import Allocation, JobState, Observation, ObservedJob
 from gpusched_dsl.drivers.turns import NodeSetTurns
 from gpusched_dsl.drivers.value_source import NoValue
-from gpusched_dsl.online.live.messages import VERSION
+from gpusched_dsl.online.live.messages import LONGEST_LINE, VERSION
 from gpusched_dsl.online.live.seen_names import SeenNames
 
 RESTART = "restart "
@@ -208,6 +210,8 @@ class EventMaker:
         if waits and objection and allocation is not None:
             self._blind |= any(node in job.misfits for node in allocation)
             look.leaving.append(name)
+            if name not in self._turns.on_turn:  # its GPUs are for others
+                self._turns.begin_again()
         elif waits and allocation is None and self._needs_turn(job) and name not in self._turns.on_turn:
             look.leaving.append(name)
         if not waits and not self.preempt and not job.unread and dict(job.allocation) != dict(allocation or {}):
@@ -324,8 +328,7 @@ class EventMaker:
                 left = known.leaves[name] + (name in look.leaving)
                 found.append(event_content("arrival", f"arrive {name} {left + 1}", look.now, job=name))
         for most, names in new.items():
-            for first in range(0, len(names), most):
-                found.append(self._arrival(names[first : first + most], look))
+            found += [self._arrival(part, look) for part in _parts(names, most, look.values)]
         return found
 
     def _arrival(self, names: Sequence[str], look: _Look) -> Content:
@@ -364,6 +367,20 @@ _ORDER = {"progress": 0, "completion": 1, "withdrawal": 1}
 
 def event_content(kind: str, id: str, time: float, **rest: Any) -> Content:
     return {"version": VERSION, "id": id, "time": time, "kind": kind, **rest}
+
+
+def _parts(names: Sequence[str], most: int, values: Mapping[str, Mapping[str, Any]]) -> Iterable[list[str]]:
+    """Cut a list of jobs into parts that fit into one event each."""
+    part, size = list[str](), 0
+    for name in names:
+        own = len(msgspec.json.encode(values[name])) + len(name) + 30
+        if part and (len(part) >= most or size + own > LONGEST_LINE // 2):
+            yield part
+            part, size = [], 0
+        part.append(name)
+        size += own
+    if part:
+        yield part
 
 
 def _by_number(name: str) -> tuple[int, str]:

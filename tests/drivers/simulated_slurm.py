@@ -113,14 +113,20 @@ class SimulatedSlurm:
         return ""
 
     def could_start(self, job: Job, *, asked_only: bool = True) -> list[Node]:
-        """The nodes on which a job could run now, by its own demands, or by its present list of nodes."""
+        """The nodes on which a job could run now, by its own demands, or by its present list of nodes.
+
+        A job that takes whole nodes is planned only where it requests all of their GPUs.
+        """
         listed = job.asked if asked_only else job.listed
         if job.state != "PENDING" or job.submitted > self.time or self.depends(job) or not self.licence_is_free(job):
             return []
+        needed = {node.name: node.gpus if job.exclusive else job.gpus for node in self.nodes}
         return [
             node
             for node in self.nodes
-            if not self.misfit(job, node, listed) and self.free(node) >= (node.gpus if job.exclusive else job.gpus)
+            if not self.misfit(job, node, listed)
+            and self.free(node) >= needed[node.name]
+            and (needed[node.name] == job.gpus or not asked_only)
         ]
 
     def step(self) -> None:

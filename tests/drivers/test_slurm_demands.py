@@ -258,7 +258,8 @@ def random_slurm(rng: random.Random) -> SimulatedSlurm:
                 demand["exclusive"] = True
         gpus = home.gpus if demand.get("exclusive") else rng.randint(1, home.gpus)
         submitted = EPOCH + rng.choice((0, 0, rng.randint(0, 60)))
-        slurm.submit(gpus=gpus, seconds=rng.randint(5, 60), submitted=submitted, **demand)
+        seconds = rng.randint(60, 300) if {"held", "licence"} & demand.keys() else rng.randint(5, 60)
+        slurm.submit(gpus=gpus, seconds=seconds, submitted=submitted, **demand)
     if rng.random() < 0.3:
         id = rng.randint(1, len(slurm.jobs))
         held = [job for job in slurm.jobs.values() if job.id == id or id in job.after]
@@ -291,8 +292,9 @@ def test_no_gpu_is_idle_that_a_managed_job_could_use(seed: int, tmp_path: Path) 
     _, told = act(tmp_path, slurm, 400, on_observation=observed, stop=over)
     assert {id for id, job in slurm.jobs.items() if job.state != "COMPLETED"} == held, told
     assert all(job.begun == (job.id not in held) for job in slurm.jobs.values())
+    sets = {(j.asked, j.excluded, j.features, j.kind, j.reservation, j.exclusive * j.gpus) for j in slurm.jobs.values()}
     for job in slurm.jobs.values():
-        limit = 2 * len(slurm.jobs) + (RETRY + 2 * PATIENCE if job.licence else 0) + PATIENCE
+        limit = 4 + len(sets) + (RETRY + PATIENCE if job.licence else 0)
         assert longest[job.id] <= limit, (job, told)
     over_full = [node.name for node in slurm.nodes if slurm.free(node) < 0]
     assert over_full == []
