@@ -95,7 +95,7 @@ class ModelRuns(ModelScenarios):
         replay: bool = False,
         bound: bool = False,
         why_gap: bool = False,
-        verify: str = "sample",
+        verify: str = "rows",
         without: Collection[str] = (),
         stop: Callable[[], bool] | None = None,
         tell: Callable[[SimulationLoop], None] | None = None,
@@ -113,8 +113,9 @@ class ModelRuns(ModelScenarios):
         `tell` is called with each plan. Ctrl-C and `stop` (called before each event
         and during planning) end the run without the current plan; its journal can resume it.
 
-        With `verify` "sample", some plans of policies are verified against the model, and a fast replay at some times;
-        with "full" all plans are verified, and the replay is also simulated by events; with "none" nothing is verified.
+        With `verify` "rows", all plans are verified against the rows that no role of the placement implies, with
+        "sample" some plans; a fast replay at some times. With "full" all rows of all plans are verified, and the
+        replay is also simulated by events; with "none" nothing is verified.
         Values from `set` apply. Raises DiagnosticError as `solve` does, and for online blocks and journals; ValueError
         for a journal with several methods or seeds, or with values from `set`, which it could not distinguish.
         """

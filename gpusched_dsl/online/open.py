@@ -43,6 +43,7 @@ from gpusched_dsl.online.run_record import (
     RunOutcome,
 )
 from gpusched_dsl.online.solver_options import check_solver_options
+from gpusched_dsl.policies.covers import side_rows
 from gpusched_dsl.solving.methods import method_named
 
 SHOWN = 80  # characters of a refused method
@@ -138,7 +139,8 @@ def loop_of(
     config, policy = setup.config, _policy_of(setup.planner)
     strict = config.refuses_broken
     verifies = strict or config.verify != "none"
-    examine = PlanCheck(full=strict or config.verify == "full", strict=strict) if verifies else None
+    full, sample = strict or config.verify == "full", config.verify == "sample"
+    examine = PlanCheck(full, sample, strict) if verifies else None
     recorded = journal is not None or setup.external
     if setup.controllers > 1:
         against: tuple[str, ...] = (BY_CONTROLLERS,)
@@ -181,6 +183,9 @@ def _policy_of(planner: Planner) -> CheckedPolicy | None:
 
 
 def _fast_replay(policy: CheckedPolicy, loop: EventLoop) -> RunOutcome | Sequence[str]:
+    """Return the outcome of a fast replay, or why there is none: rows that are to be verified for each plan, too."""
+    if loop.examine is not None and (side := list(side_rows(loop.online.base).constraints)):
+        return [f"each plan is verified against `{side[0]}`, which no role of the placement implies"]
     from gpusched_dsl.online.replay.fast_replay import fast_replay
 
     return fast_replay(loop, policy)

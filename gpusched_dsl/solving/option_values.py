@@ -19,7 +19,7 @@ from gpusched_dsl.language.text.durations import has_unit
 
 LARGEST_SEED = 2**31 - 1
 MOST_THREADS = 2**31 - 1
-VERIFY = ("none", "sample", "full")
+VERIFY = ("none", "sample", "rows", "full")
 
 Value: TypeAlias = Any  # what a caller may have written
 Check: TypeAlias = Callable[[Value], bool]
@@ -122,7 +122,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "duals": ("`duals` must be True or False", _is_flag),
     "reasons": ("`reasons` must be True or False", _is_flag),
     "replay": ("`replay` must be True or False", _is_flag),
-    "verify": ('`verify` must be "none", "sample" or "full"', VERIFY.__contains__),
+    "verify": ('`verify` must be "none", "sample", "rows" or "full"', VERIFY.__contains__),
     "settings": ("settings must be a dictionary of values by name", _is_mapping),
     "solver_options": ("solver options must be a dictionary of values by name", _is_mapping),
     "monitor": ("a monitor must have a method `progress` and a property `stop_requested`", _is_monitor),

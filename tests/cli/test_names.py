@@ -185,7 +185,7 @@ def test_unknown_codes(gsdsl: Run, word: str, words: str) -> None:
         ("so", {"solve"}),
         ("solve --time", {"--time-limit"}),
         ("solve -", {"--method", "--backend", "--json"}),
-        ("run x.gsm --verify ", {"none", "sample", "full"}),
+        ("run x.gsm --verify ", {"none", "sample", "rows", "full"}),
         ("solve ", {":files"}),
         ("solve gsdsl:capacity_planning/scenarios/f", {FIGURE1}),
         ("explain GSM300", {"GSM3002"}),

@@ -59,9 +59,10 @@ def add_run_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--verify",
-        choices=("none", "sample", "full"),
-        default="sample",
-        help="verify plans against the model, and fast replays: some (default), all, or none",
+        choices=("none", "sample", "rows", "full"),
+        default="rows",
+        help="verify plans against the model: all against rows that no role implies (default), some of them, all plans "
+        "against all rows and replays event by event, or none",
     )
     parser.add_argument(
         "--live",

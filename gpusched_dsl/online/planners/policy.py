@@ -76,6 +76,7 @@ class PolicyPlanner:
             seconds=time.perf_counter() - began,
             again=decision.again,
             remembered=decision.remembered,
+            obeys_roles=True,
         )
 
 

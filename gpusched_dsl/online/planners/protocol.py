@@ -24,6 +24,7 @@ class Plan:
 
     `again` are jobs (codes) and in how long each wants a new plan; `remembered` values of parameters of jobs that the
     policy keeps for its next plan. `objective` and `bound` are what the method claims, None where it claims nothing.
+    `obeys_roles`: an engine of policies has verified that the plan obeys the roles of the placement.
     """
 
     values: Mapping[str, VariableValues]
@@ -35,6 +36,7 @@ class Plan:
     again: VariableValues | None = None
     remembered: Mapping[str, VariableValues] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    obeys_roles: bool = False
 
     @property
     def violation(self) -> str:

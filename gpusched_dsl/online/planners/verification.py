@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.tightening.open_part import open_part
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.planners.violations import (
@@ -23,6 +24,7 @@ from gpusched_dsl.online.planners.violations import (
     is_open,
     open_names,
 )
+from gpusched_dsl.policies.covers import side_rows
 
 JUDGE: Final = "highs"
 SOLVE_SECONDS: Final = 10.0  # to find values of the variables that a plan leaves open
@@ -32,22 +34,31 @@ SOLVE_SECONDS: Final = 10.0  # to find values of the variables that a plan leave
 class PlanCheck:
     """Finds the rows and bounds that a plan violates; points of solvers are verified where they are made.
 
-    By default variables that a plan leaves open may have any value, as far as propagation can tell, and of models with
-    large families of variables the plans 0, 1, 2, 4, 8 and so on are verified. With `full` all plans are, and a solver
-    looks for values of the open variables. With `strict` a plan that cannot be verified counts as broken.
+    By default only the side rows of a plan that obeys the roles of the placement are evaluated (`policies/covers.py`),
+    and variables that a plan leaves open may have any value, as far as propagation can tell. With `sample`, and of
+    models with large families of variables, only the plans 0, 1, 2, 4, 8 and so on are verified. With `full` all rows
+    of all plans are, and a solver looks for values of the open variables. With `strict` a plan that cannot be verified
+    counts as broken.
     """
 
     full: bool = False
+    sample: bool = False
     strict: bool = False
+    _parts: dict[int, tuple[CheckedModel, CheckedModel]] = field(default_factory=dict)
 
     def __call__(self, instance: Instance, plan: Plan, number: int) -> BrokenRows | None:
         """Return what the plan with this number violates; None if nothing is found."""
         if plan.status == "none" or plan.objective is not None:
             return None
-        if not self.full and number & (number - 1) and is_large(instance):
+        model = instance.scenario.model
+        if not self.full and plan.obeys_roles:
+            model = self._side_rows(model)
+            if not model.constraints:
+                return None
+        if not self.full and number & (number - 1) and (self.sample or is_large(instance)):
             return None
         try:
-            problem = fixed_problem(instance, plan)
+            problem = fixed_problem(instance, plan, model)
             if isinstance(problem, BrokenRows):
                 return problem
             found = broken_by_propagation(problem)
@@ -57,6 +68,13 @@ class PlanCheck:
             message = f"the plan cannot be verified: {error.diagnostics[0].message}"
             return BrokenRows(1, message) if self.strict else None
         return found
+
+    def _side_rows(self, model: CheckedModel) -> CheckedModel:
+        """Return the part of a model that does not follow from the roles of its placement."""
+        known = self._parts.get(id(model))
+        if known is None or known[0] is not model:
+            known = self._parts[id(model)] = (model, side_rows(model))
+        return known[1]
 
     def _broken_by_completion(self, problem: Problem) -> BrokenRows | None:
         """Return what the plan violates whatever the open variables are; None if some values complete it.

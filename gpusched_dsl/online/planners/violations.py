@@ -15,6 +15,7 @@ from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import number_text, with_unit
 from gpusched_dsl.online.planners.protocol import VIOLATES, Plan
@@ -53,14 +54,14 @@ def rows_broken_for_certain(instance: Instance, plan: Plan) -> BrokenRows | None
     return problem if isinstance(problem, BrokenRows) else broken_by_propagation(problem)
 
 
-def fixed_problem(instance: Instance, plan: Plan) -> Problem | BrokenRows:
+def fixed_problem(instance: Instance, plan: Plan, model: CheckedModel | None = None) -> Problem | BrokenRows:
     """Return the problem with the variables of a plan fixed, or which index of the plan the model excludes.
 
-    Raises DiagnosticError as `ground` does.
+    `model` may be a part of the model of the instance. Raises DiagnosticError as `ground` does.
     """
     store = structs.replace(instance.store, variables=dict(instance.store.variables), point=None)
     try:
-        return ground(instance.scenario.model, store, None, plan.values)
+        return ground(instance.scenario.model if model is None else model, store, None, plan.values)
     except DiagnosticError as error:
         found = [d.message for d in error.diagnostics if d.code == NO_SUCH_ELEMENT]
         if not found:

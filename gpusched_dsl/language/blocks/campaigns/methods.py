@@ -52,7 +52,7 @@ _SEED = MethodOption(int, "an integer from 0", least=0)
 _NAME = MethodOption(str, "a name")
 _FLAG = MethodOption(bool, "`true` or `false`")
 _SWITCH = MethodOption(str, "`auto`, `on` or `off`", choices=("auto", "on", "off"))
-_VERIFY = MethodOption(str, "`none`, `sample` or `full`", choices=("none", "sample", "full"))
+_VERIFY = MethodOption(str, "`none`, `sample`, `rows` or `full`", choices=("none", "sample", "rows", "full"))
 
 # Options of methods by the verb of the statement. Other names are options of the solver itself.
 SOLVE_OPTIONS: Mapping[str, MethodOption] = {

@@ -1,0 +1,328 @@
+"""Which constraints of a model follow from the roles of its placement, so that every plan of a policy satisfies them.
+
+The engines of policies obey the roles by construction: a job runs in one way on one node (`job`, `node`), and the jobs
+of a node take no more than it has (`uses ... of ...`; without `uses` a job takes the whole node). A constraint is
+explained by a role if its rows state just that, for all data. This is proved on the expressions of the constraint, with
+every `let` replaced by its value: no name is compared, only coefficients, subscripts and right-hand sides.
+
+Theorem. Let a row be sum a_e x_e <= b over elements e of the placement's family, each at most once. (1) If all e have
+one job, and a_e = a <= b is a constant, the row holds: at most one x_e of the job is 1. (2) If all e have one node, a_e
+is the amount that e uses of a capacity, and b is that capacity of the node, the row holds. A condition that leaves out
+elements leaves a smaller sum, since amounts are not negative. A row sum x_e >= 0 holds.
+
+Everything else is a *side row*, even where it follows from something that is not recognised here: it is evaluated for
+each plan. So a constraint with `==` is one; its lower side is a demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TypeAlias
+
+from msgspec import Struct, structs
+
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
+from gpusched_dsl.language.checked import (
+    Arithmetic,
+    CheckedConstraint,
+    CheckedModel,
+    CheckedPlacement,
+    ComparisonChain,
+    Constant,
+    IndexRef,
+    IndexVar,
+    LetRef,
+    Logic,
+    Negate,
+    Reduction,
+    TypedExpr,
+    TypedIndexing,
+    VariableRef,
+)
+from gpusched_dsl.language.checking.walk import Part, walk
+from gpusched_dsl.language.source import Span
+
+Key: TypeAlias = Hashable  # equal keys: equal values, whatever the data
+Bindings: TypeAlias = Mapping[IndexVar, Key]
+
+
+class Unexplained(Exception):
+    """A constraint that is none of the forms that are recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """`explained` has the role of each constraint that follows from one; `side` are the names of the others."""
+
+    explained: Mapping[str, str]
+    side: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """The sum of `factor * scale * x[subscripts]` over the values of the tokens in `bound`."""
+
+    variable: str
+    subscripts: tuple[Key, ...]
+    factor: float
+    scale: Key
+    bound: frozenset[Key]
+
+
+@dataclass(slots=True)
+class _Sums:
+    """A linear expression: its terms with decisions, and those without, as keys with factors."""
+
+    terms: list[_Term] = field(default_factory=list)
+    data: list[tuple[float, Key]] = field(default_factory=list)
+
+
+def covers(model: CheckedModel, placement: CheckedPlacement) -> Covered:
+    """Return which constraints follow from roles of the placement.
+
+    Decisions with slots or positions in queues have engines that read capacities in another way: all is left to rows.
+    """
+    if placement.item("slot") is not None or placement.item("place_from_end") is not None or placement.has_gangs:
+        return Covered({}, tuple(model.constraints))
+    reader = _Reader(model, placement)
+    explained = {}
+    for name, constraint in model.constraints.items():
+        try:
+            explained[name] = reader.role_of(constraint)
+        except Unexplained:
+            continue
+    return Covered(explained, tuple(name for name in model.constraints if name not in explained))
+
+
+class _Reader:
+    def __init__(self, model: CheckedModel, placement: CheckedPlacement) -> None:
+        self.model, self.placement = model, placement
+        self._tokens = count()
+        self._job, self._node = placement.position("job"), placement.position("node")
+
+    # --- roles -------------------------------------------------------------------------------------------------------
+
+    def role_of(self, constraint: CheckedConstraint) -> str:
+        """Return the role that explains all rows of a constraint. Raises Unexplained."""
+        roles = []
+        for body in _conjuncts(constraint.body):
+            if not isinstance(body, ComparisonChain):
+                raise Unexplained
+            rows = self._bind(constraint.indexing, {})
+            for left, op, right in zip(body.operands, body.ops, body.operands[1:], strict=False):
+                smaller, larger = {"<=": (left, right), ">=": (right, left)}.get(op, (None, None))
+                if smaller is None or larger is None:
+                    raise Unexplained
+                sums = _Sums()
+                self._add(smaller, 1.0, (), rows, frozenset(), sums)
+                self._add(larger, -1.0, (), rows, frozenset(), sums)
+                roles.append(self._role(sums))
+        return roles[0] if len(set(roles)) == 1 else ", ".join(dict.fromkeys(roles))
+
+    def _role(self, sums: _Sums) -> str:
+        """Return the role that explains `terms + data <= 0`."""
+        if len(sums.terms) != 1:
+            raise Unexplained
+        [term] = sums.terms
+        indices = self.placement.indices
+        if term.variable != self.placement.variable or self._job is None or self._node is None:
+            raise Unexplained
+        if not term.bound <= set(term.subscripts):  # else an element may be counted twice
+            raise Unexplained
+        if term.factor < 0:
+            if term.scale == () and not _normal(sums.data):
+                return "job"  # sum x >= 0
+            raise Unexplained
+        if not self._is_of_row(term.subscripts[self._job], term.bound):
+            return self._capacity(term, sums.data, dict(zip(indices, term.subscripts, strict=True)))
+        if term.scale == () and all(key == () for _, key in sums.data):
+            limit = -sum(factor for factor, _ in sums.data)
+            if term.factor <= limit:
+                return "job"
+        return self._capacity(term, sums.data, dict(zip(indices, term.subscripts, strict=True)))
+
+    def _capacity(self, term: _Term, data: Sequence[tuple[float, Key]], elements: Bindings) -> str:
+        """Return the role of a row over one node whose coefficients and side are those of a capacity."""
+        assert self._node is not None
+        if not self._is_of_row(term.subscripts[self._node], term.bound):
+            raise Unexplained
+        amount, limit = (term.factor, term.scale), _normal([(-factor, key) for factor, key in data])
+        items = self.placement.all("uses")
+        if not items and amount == (1.0, ()) and limit == ((1.0, ()),):
+            return "node"
+        for item in items:
+            if item.of is None:
+                continue
+            used, capacity = _Sums(), _Sums()
+            self._add(item.value, 1.0, (), elements, frozenset(), used)
+            self._add(item.of, 1.0, (), elements, frozenset(), capacity)
+            same = _normal(used.data) == _normal([amount]) and _normal(capacity.data) == limit
+            if same and self._is_of_row(_normal(capacity.data), term.bound):
+                return "uses"
+        raise Unexplained
+
+    @staticmethod
+    def _is_of_row(key: Key, bound: frozenset[Key]) -> bool:
+        """Whether a key is the same for all elements of a row."""
+        return not any(token in bound for token in _tokens_of(key))
+
+    # --- linear expressions ------------------------------------------------------------------------------------------
+
+    def _add(
+        self, expr: TypedExpr, factor: float, scale: Key, known: Bindings, bound: frozenset[Key], into: _Sums
+    ) -> None:
+        """Add `factor * scale * expr` to a sum. Raises Unexplained for what is not linear in the decisions."""
+        assert isinstance(scale, tuple)
+        match expr:
+            case LetRef():
+                declared = self.model.lets.get(expr.name)
+                if declared is None:
+                    raise Unexplained
+                inner = zip(declared.indexing.variables, expr.subscripts, strict=True)
+                self._add(declared.value, factor, scale, {v: self.key(s, known) for v, s in inner}, bound, into)
+            case Negate():
+                self._add(expr.operand, -factor, scale, known, bound, into)
+            case Arithmetic(op="+" | "-"):
+                self._add(expr.left, factor, scale, known, bound, into)
+                self._add(expr.right, factor if expr.op == "+" else -factor, scale, known, bound, into)
+            case Arithmetic(op="*"):
+                data, other = (expr.right, expr.left) if expr.left.decision else (expr.left, expr.right)
+                if data.decision:
+                    raise Unexplained
+                for number, key in self._factors(data, known):
+                    assert isinstance(key, tuple)
+                    self._add(other, factor * number, _product(scale, key), known, bound, into)
+            case VariableRef():
+                subscripts = tuple(self.key(s, known) for s in expr.subscripts)
+                into.terms.append(_Term(expr.name, subscripts, factor, scale, bound))
+            case Reduction(op="sum") if expr.decision:
+                inner_known = self._bind(expr.indexing, known)
+                tokens = frozenset(t for v in expr.indexing.variables for t in _tokens_of(inner_known[v]))
+                own = tokens - frozenset(t for key in known.values() for t in _tokens_of(key))
+                self._add(expr.body, factor, scale, inner_known, bound | own, into)
+            case Constant():
+                into.data.append((factor * expr.value, scale))
+            case _ if expr.decision:
+                raise Unexplained
+            case _:
+                into.data.append((factor, _product(scale, (self._opaque(expr, known),))))
+
+    def _factors(self, expr: TypedExpr, known: Bindings) -> list[tuple[float, Key]]:
+        """Return an expression without decisions as a sum of products."""
+        sums = _Sums()
+        self._add(expr, 1.0, (), known, frozenset(), sums)
+        return sums.data
+
+    def _bind(self, indexing: TypedIndexing, known: Bindings) -> dict[IndexVar, Key]:
+        """Return the known indices and a new token for each of the list; one that a condition sets equal to something
+        else is that.
+        """
+        found: dict[IndexVar, Key] = {**known, **{v: ("index", next(self._tokens)) for v in indexing.variables}}
+        own = set(indexing.variables)
+        for condition in indexing.conditions:
+            if not (isinstance(condition, ComparisonChain) and condition.ops == ("==",)):
+                continue
+            for one, other in (condition.operands, condition.operands[::-1]):
+                if isinstance(one, IndexRef) and one.variable in own and not _reads(other, own):
+                    found[one.variable] = self.key(other, found)
+                    own.discard(one.variable)
+                    break
+        return found
+
+    # --- keys --------------------------------------------------------------------------------------------------------
+
+    def key(self, expr: TypedExpr, known: Bindings) -> Key:
+        """Return the key of an expression without decisions: equal keys mean equal values."""
+        if isinstance(expr, IndexRef):
+            return known.get(expr.variable, ("free", id(expr.variable)))
+        return _normal(self._factors(expr, known)) if _is_number(expr) else self._opaque(expr, known)
+
+    def _opaque(self, expr: TypedExpr, known: Bindings) -> Key:
+        """Return the key of an expression that is no sum or product: its class and the keys of its parts."""
+        if isinstance(expr, IndexRef):
+            return self.key(expr, known)
+        parts: list[Key] = [type(expr).__name__]
+        for name in expr.__struct_fields__:
+            if name not in ("span", "type", "decision"):
+                parts.append(self._part(getattr(expr, name), known))
+        return tuple(parts)
+
+    def _part(self, value: object, known: Bindings) -> Key:
+        match value:
+            case TypedExpr():
+                return self.key(value, known)
+            case TypedIndexing():  # indices of its own: the same only within itself
+                return ("list", id(value), *(known[v] for v in known))
+            case Span():
+                return None
+            case tuple() | list():
+                return tuple(self._part(one, known) for one in value)
+            case Struct():
+                fields = (getattr(value, name) for name in value.__struct_fields__)
+                return (type(value).__name__, *(self._part(one, known) for one in fields))
+            case _:
+                return value if isinstance(value, Hashable) else ("object", id(value))
+
+
+def _conjuncts(body: TypedExpr) -> Iterator[TypedExpr]:
+    """The parts of a body that all hold."""
+    if isinstance(body, Logic) and body.op == "and":
+        for operand in body.operands:
+            yield from _conjuncts(operand)
+    else:
+        yield body
+
+
+def _is_number(expr: TypedExpr) -> bool:
+    return isinstance(expr, Arithmetic | Negate | LetRef | Constant)
+
+
+def _reads(expr: TypedExpr, own: set[IndexVar]) -> bool:
+    """Whether an expression may read one of some indices."""
+    return bool(free_variables(expr) & own)
+
+
+def _product(one: Key, other: Key) -> Key:
+    assert isinstance(one, tuple)
+    assert isinstance(other, tuple)
+    return tuple(sorted((*one, *other), key=repr))
+
+
+def _normal(data: Sequence[tuple[float, Key]]) -> tuple[tuple[float, Key], ...]:
+    """Return a sum of products in one order, with the factors of equal products added."""
+    total: dict[Key, float] = {}
+    for factor, key in data:
+        total[key] = total.get(key, 0.0) + factor
+    return tuple(sorted(((factor, key) for key, factor in total.items() if factor), key=repr))
+
+
+def _tokens_of(key: Key) -> Iterator[Key]:
+    """The tokens of indices within a key."""
+    if isinstance(key, tuple):
+        if len(key) == 2 and key[0] == "index":
+            yield key
+        else:
+            for part in key:
+                yield from _tokens_of(part)
+
+
+def side_rows(model: CheckedModel) -> CheckedModel:
+    """Return the model with its side rows alone: without other constraints, without variables that these do not read,
+    and without objectives.
+    """
+    names = tuple(model.constraints) if model.placement is None else covers(model, model.placement).side
+    constraints = {name: model.constraints[name] for name in names}
+    waiting: list[Part] = [part for one in constraints.values() for part in (one.indexing, one.body)]
+    read: set[str] = set()
+    lets: set[str] = set()
+    while waiting:
+        for part in walk(waiting.pop()):
+            if isinstance(part, VariableRef):
+                read.add(part.name)
+            elif isinstance(part, LetRef) and part.name in model.lets and part.name not in lets:
+                lets.add(part.name)
+                waiting.append(model.lets[part.name].value)
+    variables = {name: variable for name, variable in model.variables.items() if name in read}
+    return structs.replace(model, variables=variables, constraints=constraints, objectives=(), decompose=None)

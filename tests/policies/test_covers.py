@@ -1,0 +1,110 @@
+"""Which constraints follow from the roles of a placement: by coefficients, for all data, and never too many."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checking import check_model
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.workspace import workspace_from_text
+from gpusched_dsl.policies.covers import covers, side_rows
+
+MODEL = """
+model M {{
+  set Jobs;  set Nodes;  set Racks;  set Sizes = 1..3;
+  param gpus[Nodes] integer >= 1;
+  param memory[Nodes] in GB >= 0;
+  param rack[Nodes] within Racks;
+  param need[Jobs] integer >= 1;
+  param takes[Jobs, Sizes] in GB >= 0;
+  param cap[Nodes] integer >= 1;
+  let amount[i in Jobs, s in Sizes] = s * need[i];
+  let runs[i in Jobs] = sum[m in Nodes, s in Sizes] run[i, m, s];
+  let used[m in Nodes] = sum[i in Jobs, s in Sizes] amount[i, s] * run[i, m, s];
+  var run[i in Jobs, m in Nodes, s in Sizes] binary;
+  var on[Nodes] binary;
+  constraint row{row};
+  placement run[j, n, size] {{
+    job j;  node n;  uses need[j] * size of gpus[n];  uses takes[j, size] of memory[n];  lasts 1[h];
+  }}
+}}
+"""
+EXPLAINED = {
+    "one place": ("[j in Jobs]: sum[n in Nodes, s in Sizes] run[j, n, s] <= 1", "job"),
+    "one place by a let": ("[a in Jobs]: runs[a] <= 1", "job"),
+    "one place, turned round": ("[j in Jobs]: 1 >= runs[j]", "job"),
+    "one place, on some nodes": ("[j in Jobs]: sum[n in Nodes, s in Sizes where gpus[n] > 4] run[j, n, s] <= 1", "job"),
+    "one place at most twice": ("[j in Jobs]: 2 * runs[j] <= 3", "job"),
+    "one place, by a condition": (
+        "[j in Jobs]: sum[i in Jobs, n in Nodes, s in Sizes where i == j] run[i, n, s] <= 1",
+        "job",
+    ),
+    "capacity": ("[n in Nodes]: sum[j in Jobs, s in Sizes] s * need[j] * run[j, n, s] <= gpus[n]", "uses"),
+    "capacity by lets": ("[b in Nodes]: used[b] <= gpus[b]", "uses"),
+    "capacity, all on one side": ("[n in Nodes]: used[n] - gpus[n] <= 0", "uses"),
+    "at least nothing": ("[n in Nodes]: 0 <= sum[j in Jobs, s in Sizes] run[j, n, s]", "job"),
+    "second capacity": ("[n in Nodes]: sum[j in Jobs, s in Sizes] takes[j, s] * run[j, n, s] <= memory[n]", "uses"),
+    "capacity for some jobs": (
+        "[n in Nodes]: sum[j in Jobs, s in Sizes where need[j] > 1] s * need[j] * run[j, n, s] <= gpus[n]",
+        "uses",
+    ),
+}
+SIDE = {
+    "a demand": "[j in Jobs]: runs[j] == 1",
+    "another bound": "[j in Jobs]: 2 * runs[j] <= 1",
+    "all jobs": ": sum[j in Jobs] runs[j] <= 1",
+    "counted twice": "[j in Jobs]: sum[i in Jobs, n in Nodes, s in Sizes] run[j, n, s] <= 1",
+    "twice in the row": "[j in Jobs]: runs[j] + runs[j] <= 1",
+    "another amount": "[n in Nodes]: sum[j in Jobs, s in Sizes] need[j] * need[j] * run[j, n, s] <= gpus[n]",
+    "another capacity": "[n in Nodes]: used[n] <= cap[n]",
+    "a smaller capacity": "[n in Nodes]: used[n] <= gpus[n] - 1",
+    "the wrong capacity": "[n in Nodes]: sum[j in Jobs, s in Sizes] takes[j, s] * run[j, n, s] <= gpus[n] * 1[GB]",
+    "a rack": "[r in Racks]: sum[n in Nodes where rack[n] == r] used[n] <= 4",
+    "an open variable": "[n in Nodes]: used[n] <= gpus[n] * on[n]",
+    "a condition": "[n in Nodes]: on[n] == 1 => used[n] <= gpus[n]",
+    "the node of another": "[n in Nodes, m in Nodes]: used[n] <= gpus[m]",
+    "equal names": "[gpus_ in Nodes]: sum[j in Jobs, s in Sizes] s * need[j] * run[j, gpus_, s] <= cap[gpus_]",
+}
+
+
+def model(row: str) -> CheckedModel:
+    found = Diagnostics()
+    checked = check_model(workspace_from_text(MODEL.format(row=row), "m.gsm", found), "M", {}, found)
+    found.raise_if_errors()
+    assert checked is not None
+    return checked
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_rows_that_a_role_implies(name: str) -> None:
+    row, role = EXPLAINED[name]
+    checked = model(row)
+    assert checked.placement is not None
+    found = covers(checked, checked.placement)
+    assert (dict(found.explained), found.side) == ({"row": role}, ())
+    assert not side_rows(checked).constraints
+
+
+@pytest.mark.parametrize("name", SIDE)
+def test_rows_that_no_role_implies(name: str) -> None:
+    checked = model(SIDE[name])
+    assert checked.placement is not None
+    assert covers(checked, checked.placement).side == ("row",)
+
+
+def test_a_job_that_takes_a_whole_node() -> None:
+    text = """model W { set Jobs;  set Nodes;  var run[Jobs, Nodes] binary;
+      constraint alone[n in Nodes]: sum[j in Jobs] run[j, n] <= 1;
+      constraint two[n in Nodes]: sum[j in Jobs] 2 * run[j, n] <= 1;
+      placement run[j, n] { job j;  node n;  lasts 1[h]; } }"""
+    found = Diagnostics()
+    checked = check_model(workspace_from_text(text, "w.gsm", found), "W", {}, found)
+    assert checked is not None
+    assert checked.placement is not None
+    assert covers(checked, checked.placement).side == ("two",)
+
+
+def test_side_rows_read_few_variables() -> None:
+    rest = side_rows(model("[r in Racks]: sum[n in Nodes where rack[n] == r] used[n] <= 4"))
+    assert (list(rest.constraints), list(rest.variables), rest.objectives) == (["row"], ["run"], ())
