@@ -127,7 +127,17 @@ class ResultData:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        return (*self.provenance.warnings, *self.solved.warnings)
+        return (*self.provenance.warnings, *self.solved.warnings, *self.differing_costs)
+
+    @cached_property
+    def differing_costs(self) -> tuple[Diagnostic, ...]:
+        """Return the warnings GSM4037: the objective and the placement state one cost in two ways."""
+        model, store, placed = self.provenance.model, self.provenance.store, self.placed
+        if model is None or store is None or placed is None or self.solved.point is None:
+            return ()
+        from gpusched_dsl.reporting.two_costs import differing_costs
+
+        return differing_costs(model, store, self.problem, self.solved.point, placed, self.provenance.limits)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

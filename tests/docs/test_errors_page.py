@@ -51,6 +51,7 @@ ELSEWHERE = {
     "GSM4025": "workflows/test_flexibility.py::test_what_cannot_be_computed",
     "GSM4026": "workflows/test_flexibility.py::test_what_cannot_be_computed",
     "GSM4027": "workflows/test_flexibility.py::test_what_cannot_be_computed",
+    "GSM4037": "reporting/test_two_costs.py::test_a_cost_that_both_state_differently",
     "GSM4023": "backends/test_writers.py::test_lp_needs_a_column",
     "GSM5101": "online/journal/test_journal_damage.py::test_places_where_no_journal_can_be",
     "GSM5102": "online/journal/test_journal_damage.py::test_foreign_files_are_refused",

@@ -289,6 +289,7 @@ CODES: dict[str, str] = {
     "GSM4025": "flexibility cannot be computed",
     "GSM4026": "event outside of the horizon",
     "GSM4027": "days cannot be read",
+    "GSM4037": "objective and placement state different costs",
     # 51xx journals of online runs
     "GSM5101": "journal cannot be opened",
     "GSM5102": "file is not a journal",
