@@ -33,7 +33,7 @@ class RunConfig:
 
     `journal` records the run, or resumes the one in the file. With `replay` its plans are made again and compared.
     With `bound`, runs are bounded by a relaxation of the whole horizon, or over time; `why_gap` divides their gaps.
-    `verify` says which plans are checked: `none`, a `sample`, the `rows` of all, or `full`. With `refuses_broken` all plans
+    `verify` says which plans are checked: `none`, a `sample`, the `rows` of all, or `full`. With `refuses_broken` all
     are, and those that violate the model take no effect: the fallback plans, or running jobs continue. `replaced` are
     values in place of those of the scenario, and `permissions` say what may be read and built.
     """

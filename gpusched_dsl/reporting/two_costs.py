@@ -1,7 +1,7 @@
 """Costs that the objective and the placement state in two ways: told where they say the same and mean another amount.
 
 The objective is what a solver minimises. Policies, schedules and runs read the roles of the placement. A term of the
-objective is taken for the same quantity as a role if it has an amount at each element of the plan for which the role has
+objective is taken for the same quantity as a role if it has an amount at each element of the plan where the role has
 one, and each is between half and twice that of the role. If none of these terms agrees, one of the two is wrong.
 """
 
