@@ -105,6 +105,7 @@ class EventLoop(SimulationLoop):
         if len(ended):
             events.append("completion")
             self.handle_departures()
+        self.forget_period()
         events += self.apply_outages()
         came = world.arrive()
         if len(came):
@@ -118,6 +119,11 @@ class EventLoop(SimulationLoop):
             why.append("request")
             self.events += 1
         return why
+
+    def forget_period(self) -> None:
+        """Let no period run without jobs: the first jobs that arrive are planned for at once."""
+        if not len(self.world.present()):
+            self.last_plan_time = -np.inf
 
     def period_is_over(self, why: list[str]) -> bool:
         """Whether the period requires a plan: at once for the first jobs, if nothing else requires it."""
@@ -154,7 +160,7 @@ class EventLoop(SimulationLoop):
     def decide(self, why: tuple[str, ...]) -> PlanningResult | None:
         """Plan for the present jobs and put the plan into effect; return None without jobs."""
         if not len(self.world.present()):
-            self.last_plan_time = -np.inf  # no period without jobs
+            self.forget_period()
             return None
         result = self.plan(why)
         columns, values = result.selected_values(self.placement)

@@ -121,6 +121,7 @@ class LiveEventLoop(EventLoop):
             raise ValueError("the data have changed since the event was checked")
         event = candidate.event
         self.advance(max(time, self.now))
+        self.forget_period()
         if len(self.world.arrive()):  # jobs of the scenario
             self._pending_reasons.append("arrival")
         match event:

@@ -288,6 +288,8 @@ class _Simulation:
         self.node[jobs] = NONE
         self.running = running[~over]
         self.set_rates()
+        if not self.state.present.any():
+            self.last_plan = -np.inf  # no period without jobs
         return True
 
     def arrive(self) -> bool:

@@ -160,6 +160,8 @@ class Simulation:
             self.add("tardiness", one.weight * max(0.0, self.now - one.due) if one.weight else 0.0)
         if ended:
             happened.append("completion")
+        if not self.present():
+            self.last_plan = -math.inf  # those that come to an empty cluster are planned for at once
         happened += self.outages()
         came = [one for one in self.jobs if one.state == "future" and one.job.submitted <= self.now + self.near()]
         for one in came:
