@@ -368,8 +368,11 @@ def test_a_period_alone_plans_the_first_jobs_at_once_and_jobs_after_a_pause() ->
 @pytest.mark.parametrize(("arrival", "start"), [(1.0, 1.0), (0.5, 0.5), (0.25, 2.0)])
 def test_a_job_that_arrives_at_an_empty_cluster_is_planned_at_once(arrival: float, start: float) -> None:
     """The first job ends after half an hour; only with an unfinished job does the next one wait for the period."""
-    text = MACHINES.replace("replan on arrival, completion, failure, recovery;", "replan on every 2[h];") + f"""
+    text = (
+        MACHINES.replace("replan on arrival, completion, failure, recovery;", "replan on every 2[h];")
+        + f"""
     scenario S for Machines {{ Nodes = {{ n1, n2 }};  table Jobs: submitted[h] length[h] = a 0 0.5  b {arrival} 0.5; }}
     """
+    )
     outcome = run(text, "Events", "S", "FIFO")
     assert outcome.world.first_start.tolist() == pytest.approx([0.0, start])
