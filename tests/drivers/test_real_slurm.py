@@ -97,10 +97,10 @@ def write_files(folder: Path, cluster: str = CLUSTER) -> Path:
     return folder / "cluster.toml"
 
 
-def submit(service: SlurmService, gpus: int, seconds: float, *, held: bool = True) -> str:
+def submit(service: SlurmService, gpus: int, seconds: float, *options: str, held: bool = True) -> str:
     words = ["sbatch", "--parsable", f"--gres=gpu:{gpus}", "-n1", "--mem=10", f"--comment=length={seconds}",
-             "--output=/dev/null", "--wrap", f"sleep {seconds}"]  # fmt: skip
-    return service.run(*words, *(["-H"] if held else []))
+             "--output=/dev/null", *options]  # fmt: skip
+    return service.run(*words, *(["-H"] if held else []), "--wrap", f"sleep {seconds}")
 
 
 def command(path: Path, *options: str) -> list[str]:
@@ -405,6 +405,35 @@ def test_a_node_fails(service: SlurmService, tmp_path: Path) -> None:
         service.run("scontrol", "update", f"nodename={running[0]}", "state=resume", check=False)
     assert {seen.jobs[name].state for name in names} == {JobState.DONE}
     assert sum(seen.jobs[name].restarts for name in names) == 1
+
+
+def test_what_jobs_demand_and_others_occupy(service: SlurmService, tmp_path: Path) -> None:
+    """On two of the nodes: jobs of others, dependencies, node lists, exclusions, and the hold of an operator."""
+    text = CLUSTER.replace("[guard]", "[guard]\npatience = 4\nretry = 30")
+    path = write_files(tmp_path, text)
+    (tmp_path / "cluster.gsm").write_text(MODEL.replace(", ".join(f"g{n}" for n in range(1, NODES + 1)), "g1, g2"))
+    foreign = submit(service, 3, 40, "-w", "g1", held=False)
+    after = [submit(service, 4, 2, "-d", f"afterok:{foreign}") for _ in range(2)]
+    long = submit(service, 2, 25)  # beside the job on g1 there is no room for it
+    asked = submit(service, 2, 2, "-w", "g2")
+    excluding = submit(service, 1, 2, "-x", "g1")
+    elsewhere = submit(service, 1, 2, "-w", "g5")
+    held = submit(service, 1, 2)
+    service.run("scontrol", "hold", held)
+    process = driver(service, path, "--act")
+    try:
+        seen = wait_until_done([foreign, *after, long, asked, excluding], 150)
+    finally:
+        end(process)
+    jobs = seen.jobs
+    assert {jobs[name].state for name in (foreign, *after, long, asked, excluding)} == {JobState.DONE}
+    assert [list(jobs[name].ran_on) for name in (foreign, long, asked, excluding)] == [["g1"], ["g2"], ["g2"], ["g2"]]
+    assert min(jobs[name].started or 0.0 for name in after) >= (jobs[foreign].ended or 0.0)
+    assert (jobs[long].started or 0.0) < (jobs[foreign].ended or 0.0)
+    assert (jobs[held].state, jobs[held].reason) == (JobState.BLOCKED, "an operator holds it")
+    assert (jobs[elsewhere].state, jobs[elsewhere].held) == (JobState.PENDING, True)
+    log = (tmp_path / "drive.log").read_text()
+    assert f"job `{elsewhere}` is left out: it may run on no node of the model: it asks for g5" in log
 
 
 def test_a_shadow_run_and_its_report(service: SlurmService, tmp_path: Path) -> None:
