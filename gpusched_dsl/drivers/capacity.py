@@ -28,11 +28,16 @@ class ModelCapacity:
 
 
 def capacity_of(placement: CheckedPlacement, base: Base) -> ModelCapacity:
-    """The capacity that a placement states."""
+    """The capacity that a placement states. Nodes that are declared `identical` must have equal numbers of GPUs."""
     nodes = tuple(str(label) for label in base.store.universes[placement.places_root].labels)
     item, node = placement.item("uses"), placement.index("node")
     stated = None if item is None else item.of
-    if not isinstance(stated, ParamRef) or len(stated.subscripts) != 1 or node is None:
+    if (
+        base.model.sets[placement.places_root].identical
+        or not isinstance(stated, ParamRef)
+        or len(stated.subscripts) != 1
+        or node is None
+    ):
         return ModelCapacity(nodes)
     [subscript] = stated.subscripts
     declared, param = base.model.params[stated.name], base.store.params[stated.name]
@@ -66,14 +71,14 @@ def targets(
 ) -> dict[str, int | None]:  # fmt: skip
     """The GPUs of each node that a plan may use: None for all that the model has, 0 for a node that is down.
 
-    `kept` are the GPUs of jobs that go on where a node drains, `planned` those that the plan uses. Of `masked` nodes
-    the plan may use no more than it does.
+    A node without GPUs is down. `kept` are the GPUs of jobs that go on where a node drains, `planned` those that the
+    plan uses. Of `masked` nodes the plan may use no more than it does.
     """
     found: dict[str, int | None] = {}
     for name in model.nodes:
         node, full = observation.nodes.get(name), model.gpus.get(name)
         left: int | None = None
-        if node is None or not node.up:
+        if node is None or not node.up or not node.gpus:
             left = kept.get(name, 0) if node is not None and node.drains else 0
         elif others.get(name):
             left = max(0, node.gpus - others[name])

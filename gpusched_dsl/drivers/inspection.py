@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusched_dsl.drivers.drive import config_of, mapping_of, start_of_run
+from gpusched_dsl.drivers.exclusions import Exclusions
 from gpusched_dsl.drivers.mapping import JobMapping
-from gpusched_dsl.drivers.protocol import ClusterUnavailable, DrivenCluster, ObservedJob, ObservedNode
+from gpusched_dsl.drivers.protocol import ClusterUnavailable, DrivenCluster, JobState, ObservedJob, ObservedNode
 from gpusched_dsl.drivers.settings import DriveSettings
 from gpusched_dsl.drivers.value_source import NoValue
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
@@ -72,15 +73,19 @@ def inspect(workspace: Workspace, settings: DriveSettings, cluster: DrivenCluste
         message = f"the cluster cannot be observed: {failure}"
         raise DiagnosticError([Diagnostic("GSM5405", message, help="see the section of the driver")]) from failure
     universe = parts.setup.base.store.universes[parts.setup.places_root]
-    jobs = [_with_data(mapping, job) for job in observation.jobs.values() if not job.state.has_ended]
-    return Inspection(
-        list(observation.nodes.values()), [str(label) for label in universe.labels], jobs, observation.unread
-    )
+    names = [str(label) for label in universe.labels]
+    limits = Exclusions(names)
+    jobs = [_with_data(mapping, limits, job) for job in observation.jobs.values() if not job.state.has_ended]
+    return Inspection(list(observation.nodes.values()), names, jobs, observation.unread)
 
 
-def _with_data(mapping: JobMapping, job: ObservedJob) -> tuple[ObservedJob, dict[str, Any] | None, str]:
-    if job.unsupported:
-        return job, None, f"left out: {job.unsupported}"
+def _with_data(
+    mapping: JobMapping, limits: Exclusions, job: ObservedJob
+) -> tuple[ObservedJob, dict[str, Any] | None, str]:
+    if why := job.unsupported or limits.hopeless(job):
+        return job, None, f"left out: {why}"
+    if job.state is JobState.BLOCKED:
+        return job, None, f"not planned yet: {job.reason or 'it must not start now'}"
     try:
         return job, mapping.values(job), ""
     except NoValue as missing:

@@ -292,6 +292,71 @@ def test_a_node_fails_between_two_observations(tmp_path: Path) -> None:
     assert any(event["kind"] == "progress" and event["fraction"] == 0 for event in events_of(path))
 
 
+def test_one_of_many_jobs_does_not_fit_the_model(tmp_path: Path) -> None:
+    """Jobs that arrive together are refused together; the one that does not fit is found in three observations."""
+    cluster, path, told = SimulatedCluster({"g1": 4, "g2": 4}), write_files(tmp_path), list[Diagnostic]()
+    for number in range(1, 61):
+        cluster.submit(str(number), 4, 5, comment=f"length={0 if number == 17 else 5}")
+    summary = run_driver(path, cluster, 4, told=told)
+    assert list(summary.left_out) == ["17"]
+    assert [diagnostic.code for diagnostic in told] == ["GSM5406"]
+    assert sorted(arrivals_of(events_of(path)), key=int) == [str(n) for n in range(1, 61) if n != 17]
+
+
+def test_refusals_are_no_changes(tmp_path: Path) -> None:
+    """With a limit of three changes, three jobs start, however often another one is refused, also before a restart."""
+    text = CLUSTER.replace("changes_per_hour = 1000", "changes_per_hour = 3")
+    cluster, path = SimulatedCluster({"g1": 4, "g2": 4}), write_files(tmp_path, cluster=text)
+    for number in range(1, 5):
+        cluster.submit(str(number), 4, 12, comment="length=12")
+    cluster.refuse = lambda action: "not allowed" if action.job == "1" else None
+    run_driver(path, cluster, 2)
+    run_driver(path, cluster, ROUNDS)
+    assert {name for name, job in cluster.jobs.items() if job.starts} == {"2", "3", "4"}
+    assert len(cluster.actions) == 3
+
+
+PRICED = """import "gsdsl:trace_replay/priced.gsm";
+policy PricedFIFO for PricedReplay "first in, first out" {
+  order j in Jobs by submitted[j];
+  place best_fit, new_node, wait;
+  keep running;
+}
+scenario Cluster for PricedReplay {
+  Types = { A };  Nodes = { g1, g2 };  node_type[n in Nodes] = A;  gpus[n in Nodes] = 4;  price[t in Types] = 1[$/h];
+  Jobs = { };  Allowed = { };
+}
+online Live for PricedReplay {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion, failure, recovery;
+  carry remaining[j] = remaining[j];
+  carry clock = now;
+}
+"""
+
+
+def test_identical_nodes_of_which_others_occupy_a_part(tmp_path: Path) -> None:
+    """A model whose nodes must be equal still plans around the jobs of others."""
+    text = CLUSTER.replace('"FIFO"', '"PricedFIFO"').replace(
+        "[guard]",
+        """deadline = { value = 1000 }
+weight = { value = 1 }
+Allowed = { value = "A" }
+
+[guard]""",
+    )
+    cluster = SimulatedCluster({"g1": 4, "g2": 4})
+    cluster.submit("9", 3, 30, held=False, comment="length=30")
+    cluster.jobs["9"].pinned = ("g1",)
+    cluster.sleep(1.0)
+    for number in range(1, 4):
+        cluster.submit(str(number), 2, 40, comment="length=40")
+    path, told = write_files(tmp_path, PRICED, text), list[Diagnostic]()
+    run_driver(path, cluster, ROUNDS, told=told)
+    assert {job.state for job in cluster.jobs.values()} == {JobState.DONE}, told
+    assert [list(cluster.jobs[name].ran_on) for name in "12"] == [["g2"], ["g2"]]
+
+
 def test_somebody_else_starts_a_job(tmp_path: Path) -> None:
     """A job that the plan did not start keeps its GPUs, and nothing is started on them."""
     cluster, path, told = new_cluster(4), write_files(tmp_path), list[Diagnostic]()

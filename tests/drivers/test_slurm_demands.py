@@ -226,6 +226,67 @@ def test_a_node_drains(tmp_path: Path) -> None:
     assert slurm.jobs[5].node == "g2"
 
 
+def test_a_node_with_slices_only_is_left_out(tmp_path: Path) -> None:
+    """The model says that it has four GPUs; everything else goes on."""
+    slurm = two_nodes()
+    slurm.submit(gpus=4, seconds=20)
+    slurm.submit(gpus=4, seconds=20)
+    document = slurm.documents
+
+    def with_slices(what: str) -> dict[str, Any]:
+        found = document(what)
+        if what == "sinfo":
+            found["nodes"][0]["gres"] = "gpu:1g.10gb:28"
+        return found
+
+    slurm.documents = with_slices  # type: ignore[method-assign]
+    _, told = act(tmp_path, slurm, 14)
+    assert told == ["28 slices of GPUs of node `g1` are left out: a slice is no GPU"]
+    assert [(job.node, job.state) for job in slurm.jobs.values()] == [("g2", "COMPLETED")] * 2
+
+
+def test_a_job_that_is_missing_comes_back(tmp_path: Path) -> None:
+    """Two observations do not show a job that waits and one that runs; both end, and run once."""
+    slurm = two_nodes()
+    slurm.submit(gpus=4, seconds=40)
+    slurm.submit(gpus=4, seconds=40)
+    slurm.submit(gpus=4, seconds=10)
+    document = slurm.documents
+
+    def without_some(what: str) -> dict[str, Any]:
+        found = document(what)
+        if what == "squeue" and 9 < slurm.time - EPOCH < 26:
+            found["jobs"] = [job for job in found["jobs"] if job["job_id"] == 2]
+        return found
+
+    slurm.documents = without_some  # type: ignore[method-assign]
+    act(tmp_path, slurm, 25)
+    assert [(job.state, job.begun) for job in slurm.jobs.values()] == [("COMPLETED", 1)] * 3
+
+
+def test_what_is_not_understood_leaves_the_rest_alone(tmp_path: Path) -> None:
+    """Job 2, which runs, is not understood for a while, and job 3, which waits; the others go on, told once."""
+    slurm = SimulatedSlurm([Node("g1", 4), Node("g2", 4), Node("g3", 4)])
+    for _ in range(6):
+        slurm.submit(gpus=4, seconds=25)
+    document = slurm.documents
+
+    def wrong(what: str) -> dict[str, Any]:
+        found = document(what)
+        for job in found.get("jobs", []):
+            if job["job_id"] in (2, 4) and 9 < slurm.time - EPOCH < 70:
+                job["submit_time"] = "yesterday"
+        return found
+
+    slurm.documents = wrong  # type: ignore[method-assign]
+    _, told = act(tmp_path, slurm, 30)
+    assert [(job.state, job.begun) for job in slurm.jobs.values()] == [("COMPLETED", 1)] * 6
+    assert max(slurm.jobs[id].started for id in (5, 6)) < EPOCH + 60 < slurm.jobs[4].started
+    message = "is left out: `submit_time` is 'yesterday', which is not a number of Slurm"
+    assert f"job `2` and 1 more {message}" in told
+    assert len([text for text in told if message in text]) <= 2
+
+
 def random_slurm(rng: random.Random) -> SimulatedSlurm:
     """A cluster with jobs of which each can end some day, but for those that an operator holds."""
     kinds = ("a100", "h200")
