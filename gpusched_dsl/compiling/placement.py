@@ -25,6 +25,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.money import costs_are_amounts, money_unit, objective_unit
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, number_factor
 
 
@@ -38,14 +39,17 @@ def type_codes(ev: Evaluator, node_type: TypedExpr, frame: Frame) -> tuple[Codes
 
 
 class PlacementEvaluator:
-    """Times are in the unit of `lasts`, money is in the unit of the objective. Roles that are not stated are zero."""
+    """Times are in the unit of `lasts`, money is in the unit of the objective, or of its amount over time.
+
+    Roles that are not stated are zero.
+    """
 
     def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> None:
         assert model.placement is not None, "callers test this"
         self.model, self.store, self.limits = model, store, limits
         self.placement = model.placement
         self.ev = Evaluator(model, store, limits)
-        self.money = next((o.unit for o in model.objectives), DIMENSIONLESS)
+        self.money = money_unit(model)
         self.time = self.unit("lasts")
         self._targets = {"time": self.time, "money": self.money, "money per time": self.money / self.time}
         self._factors: dict[tuple[Role, str], float] = {}  # units are fractions, and plans are frequent
@@ -83,8 +87,7 @@ class PlacementEvaluator:
     @cached_property
     def costs_are_amounts(self) -> bool:
         """Whether `costs` is an amount of money, not money per time."""
-        unit = self.unit("costs")
-        return convertible(unit, self.money) and unit != DIMENSIONLESS
+        return costs_are_amounts(self.unit("costs"), self.money)
 
     def rates(self, frame: Frame, times: Floats) -> Floats:
         """Money per time of each element. If `costs` is an amount of money, it is divided by the time."""
@@ -137,5 +140,8 @@ class PlacementEvaluator:
 
     def _factor(self, role: Role, target: str) -> float:
         if (role, target) not in self._factors:
-            self._factors[role, target] = number_factor(self.unit(role), self._targets[target])
+            unit, wanted = self.unit(role), self._targets[target]
+            if target == "money" and not convertible(unit, wanted):
+                wanted = objective_unit(self.model)  # an amount of an objective that is a rate
+            self._factors[role, target] = number_factor(unit, wanted)
         return self._factors[role, target]

@@ -18,7 +18,8 @@ from gpusched_dsl.language.checked import CheckedPlacement, Element, Numeric, Ty
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, number_factor
+from gpusched_dsl.language.money import money_unit
+from gpusched_dsl.language.units import UNITS, Unit, convertible, number_factor
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, variables_read
 from gpusched_dsl.online.data.magnitudes import check_clock, check_magnitudes, check_period
@@ -111,7 +112,7 @@ class RunSetup:
 
     @cached_property
     def money(self) -> Unit:
-        return next((o.unit for o in self.online.base.objectives), DIMENSIONLESS)
+        return money_unit(self.online.base)
 
     def amount(self, charge: CheckedCharge) -> Unit:
         """Return the unit of the sum of a stated charge: rates are per time of the clock."""

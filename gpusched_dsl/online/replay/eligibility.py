@@ -24,7 +24,8 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checked_online import CLOCK, EVENTS, CheckedCarry, CheckedOnline
 from gpusched_dsl.language.checked_policy import ATTAINED, NOW, REMAINING, SHORTEST, CheckedPolicy, has_job_fact
-from gpusched_dsl.language.units import DIMENSIONLESS, convertible
+from gpusched_dsl.language.money import costs_are_amounts, money_unit
+from gpusched_dsl.language.units import DIMENSIONLESS
 from gpusched_dsl.online.replay.constancy import Constancy
 from gpusched_dsl.online.replay.dependence import CONSTANT, FRACTION, Dependences
 from gpusched_dsl.online.replay.failing import PartialValues, clock_values, refusals
@@ -272,9 +273,8 @@ _AMOUNT = "`costs` is not a rate and does not depend on the remaining work"
 
 def _is_amount(item: CheckedPlacementItem, policy: CheckedPolicy) -> bool:
     """Whether `costs` is money for the rest of the job, not a rate."""
-    money = next((o.unit for o in policy.model.objectives), DIMENSIONLESS)
     unit = item.value.type.unit if isinstance(item.value.type, Numeric) else DIMENSIONLESS
-    return convertible(unit, money) and unit != DIMENSIONLESS
+    return costs_are_amounts(unit, money_unit(policy.model))
 
 
 def _first(words: str, changes: Sequence[str | None]) -> list[str]:

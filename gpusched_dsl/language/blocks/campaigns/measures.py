@@ -10,8 +10,9 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import EXECUTION, TARDINESS, CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.money import money_unit
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.units import DIMENSIONLESS, convertible
+from gpusched_dsl.language.units import convertible
 
 COST = "cost_"  # before the names of the costs of a run by term
 TIMES = ("build_seconds", "solve_seconds")  # of a solve
@@ -84,7 +85,7 @@ def _list_measures(measures: Collection[str]) -> str:
 
 def _charges(online: CheckedOnline) -> set[str]:
     """Return the measures of the costs of a run by term, and of its charges that are not money."""
-    money = next((objective.unit for objective in online.base.objectives), DIMENSIONLESS)
+    money = money_unit(online.base)
     terms = {EXECUTION, TARDINESS, *(name for name, change in online.changes.items() if change.costs is not None)}
     others: set[str] = set()
     for charge in online.charges:

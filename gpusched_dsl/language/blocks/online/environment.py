@@ -29,6 +29,7 @@ from gpusched_dsl.language.checking.randoms import check_law
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.distributions import distribution_names
+from gpusched_dsl.language.money import money_unit
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, unit_of
 
 
@@ -112,7 +113,7 @@ class EnvironmentLines:
         return typed if typed is not None and self.checker.data_only(typed, what) else None
 
     def _money(self) -> Unit:
-        return next((o.unit for o in self.model.objectives), DIMENSIONLESS)
+        return money_unit(self.model)
 
     def outage(self, statement: tree.Outage) -> CheckedOutage | None:
         indexing = tree.Indexing(span=statement.index.span, indices=(statement.index,))
