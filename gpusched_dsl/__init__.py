@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.data.formats.shape import Dropped, Format, FormatTable, Raw
     from gpusched_dsl.data.sources.settings_file import read_settings
     from gpusched_dsl.explaining.explanation import Explanation
+    from gpusched_dsl.interface.live import LiveEventLoop
     from gpusched_dsl.interface.problems import problem_from_json, problem_to_json, solve
     from gpusched_dsl.interface.scenarios import Setting
     from gpusched_dsl.ir.definitions.base import Definition
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
     from gpusched_dsl.language.diagnostics.errors import DiagnosticError
     from gpusched_dsl.language.scenarios.formats import FormatColumn, Option
-    from gpusched_dsl.online.loops.external import LiveEventLoop
     from gpusched_dsl.policies.plug_ins import PlaceRule
     from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.flexibility import Flexibility
@@ -72,7 +72,7 @@ _HOMES = {
     "Format": "gpusched_dsl.data.formats.shape",
     "FormatColumn": "gpusched_dsl.language.scenarios.formats",
     "FormatTable": "gpusched_dsl.data.formats.shape",
-    "LiveEventLoop": "gpusched_dsl.online.loops.external",
+    "LiveEventLoop": "gpusched_dsl.interface.live",
     "Model": "gpusched_dsl.api",
     "Monitor": "gpusched_dsl.backends.protocol",
     "NamedDistribution": "gpusched_dsl.ir.distributions.named",

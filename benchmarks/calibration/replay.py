@@ -92,7 +92,9 @@ class LiveReplay:
         stretch = "" if self.known else 'stretch empirical("factors.csv", column = "factor");'
         nodes = ", ".join(f"n{number}" for number in range(self.nodes))
         text = TEXT.format(nodes=nodes, gpus=self.gpus, stretch=stretch)
-        loop = gs.loads(text, base=self.folder).live("Cluster", online="Live", method=self.method, seed=self.seed)
+        loop = (
+            gs.loads(text, base=self.folder).live("Cluster", online="Live", method=self.method, seed=self.seed)._loop
+        )  # with its state
         asked: dict[str, tuple[float, float]] = {}
         ends: list[tuple[float, str]] = []
         started: dict[str, float] = {}

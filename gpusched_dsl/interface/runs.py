@@ -10,8 +10,8 @@ from gpusched_dsl.interface.scenarios import ModelScenarios, Setting
 from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number, plain_seeds
 
 if TYPE_CHECKING:
+    from gpusched_dsl.interface.live import LiveEventLoop
     from gpusched_dsl.online.loops.base import SimulationLoop
-    from gpusched_dsl.online.loops.external import LiveEventLoop
     from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.reporting.runs.comparison import RunComparison
     from gpusched_dsl.reporting.runs.result import RunResult
@@ -228,15 +228,16 @@ class ModelRuns(ModelScenarios):
         Events are those of `gsdsl run --live` (docs/live.md), as dictionaries; each call returns the decisions. Values
         from `set` apply. `time_limit` is in seconds per plan. Raises DiagnosticError as `run` does.
         """
-        from gpusched_dsl.online.loops.external import LiveEventLoop
+        from gpusched_dsl.interface.live import LiveEventLoop
+        from gpusched_dsl.online.loops import external
         from gpusched_dsl.online.open import open_run
 
         config = self._run_config(
             scenario, settings, online=online, method=method, seed=seed, time_limit=time_limit, fallback=fallback
         )
         loop = open_run(self._workspace, config, external=True)
-        assert isinstance(loop, LiveEventLoop)
-        return loop
+        assert isinstance(loop, external.LiveEventLoop)
+        return LiveEventLoop(loop)
 
     def _run_config(
         self,

@@ -57,10 +57,11 @@ class _Question:
 
 @dataclass
 class SessionLines:
-    """Implements `LineSource` over requests. `settled` is called with each one that is answered."""
+    """Implements `LineSource` over requests. `on_settled` is called before a request is answered."""
 
     loop: Callable[[], LiveEventLoop]
     inbox: queue.SimpleQueue[_Events | _Question | None]
+    on_settled: Callable[[], None] = lambda: None
     number: int = 0
     current: _Events | None = None
     _lines: deque[bytes] = field(default_factory=deque)
@@ -91,6 +92,7 @@ class SessionLines:
 
     def settle(self) -> None:
         """Answer the current request with its records."""
+        self.on_settled()
         current, self.current = self.current, None
         if current is not None:
             current.answer.set_result(b"".join(current.records))
@@ -148,7 +150,7 @@ class ServedSession:
         self._lock = threading.Lock()
         self._opened = threading.Event()
         self._loop: LiveEventLoop | None = None
-        self._lines = SessionLines(self._get_loop, self._inbox)
+        self._lines = SessionLines(self._get_loop, self._inbox, self._note_decision)
         self._thread = threading.Thread(target=self._run, name=f"session {name}", daemon=True)
 
     @property
@@ -240,6 +242,10 @@ class ServedSession:
         with self._lock:
             self.state, self.failure = state, failure
 
+    def _note_decision(self) -> None:
+        """Keep the decision for those who ask: without the jobs that have ended since it was made."""
+        self.decision = self._get_loop().decision()
+
     def _receive(self, line: bytes) -> None:
         record = _decode(line)
         match record:
@@ -249,8 +255,6 @@ class ServedSession:
                     if self.state == "starting":
                         self.state = "open"
                 self._opened.set()
-            case Decided():
-                self.decision = record
             case Finished():
                 self.result = record.result
         self._on_record(record)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.units import UNITS, convertible, number_factor
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.chain import Json
 from gpusched_dsl.online.journal.header import header_of
-from gpusched_dsl.online.live.clock import LiveClock, start_of
+from gpusched_dsl.online.live.clock import LiveClock, live_clock, start_of
 from gpusched_dsl.online.live.stream import run_live
 from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.online.loops.external import LiveEventLoop
@@ -60,8 +59,7 @@ def live_parts(workspace: Workspace, config: RunConfig, *, start: str | None = N
         live=True,
         start=start,
     )  # fmt: skip
-    seconds = number_factor(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None
-    return LiveParts(setup, header, LiveClock(str(setup.clock), seconds, date))
+    return LiveParts(setup, header, live_clock(unit, str(setup.clock), date))
 
 
 def run_live_loop(

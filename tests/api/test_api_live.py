@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.live.messages import Decided, event_of
+from gpusched_dsl.online.live.messages import KINDS, Decided, event_of
 from gpusched_dsl.online.loops import event_check
 
 TEXT = """
@@ -46,13 +48,125 @@ def test_events_are_dictionaries() -> None:
 
 
 def test_what_does_not_fit_changes_nothing() -> None:
-    loop = gs.loads(TEXT, base=Path.cwd()).live(online="EveryArrivalAndCompletion", method="Greedy")
+    loop = gs.loads(TEXT, base=Path.cwd()).live(online="EveryArrivalAndCompletion", method="Greedy")._loop
     loop.on_event({"kind": "tick", "time": 0})
     for wrong in ({"kind": "completion", "job": "J9"}, {"kind": "nonsense"}, {"kind": "arrival", "job": "J2"}):
         with pytest.raises(DiagnosticError):
             loop.on_event(wrong)
     assert len(loop.steps) == 1
     assert len(loop.world.present()) == 1
+
+
+KNOWN = {"deadline": 3.4, "weight": 2, "submitted": 1, "exec_time": {"A,1": 2, "B,1": 2, "B,2": 1.2}}
+EVENTS = [
+    {"kind": "arrival", "job": "J2", "values": KNOWN},
+    {"kind": "arrivals", "jobs": [{"job": "J2", "values": KNOWN}]},
+    {"kind": "completion", "job": "J1"},
+    {"kind": "progress", "job": "J1", "fraction": 0.5},
+    {"kind": "withdrawal", "job": "J1"},
+    {"kind": "node_down", "node": "n1"},
+    {"kind": "node_up", "node": "n1"},
+    {"kind": "value", "values": {"weight": {"J1": 3}}},
+    {"kind": "tick"},
+    {"kind": "end"},
+]
+
+
+@pytest.fixture
+def loop() -> gs.LiveEventLoop:
+    loop = gs.loads(TEXT, base=Path.cwd()).live(online="EveryArrivalAndCompletion", method="Greedy")
+    loop.on_event({"kind": "tick", "time": 0})
+    return loop
+
+
+def test_all_kinds_are_here() -> None:
+    assert {event["kind"] for event in EVENTS} == set(KINDS)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=[str(event["kind"]) for event in EVENTS])
+@pytest.mark.parametrize("time", [math.nan, math.inf, -math.inf, np.float64("nan"), np.float32("inf"), 1.79e9, -1.79e9])
+def test_times_that_are_none(loop: gs.LiveEventLoop, event: dict[str, Any], time: float) -> None:
+    """Neither is "now": seconds since 1970 would move a clock of hours for good."""
+    before = loop.decision
+    made = event_of({"version": 1, "id": "e", **event})
+    made.time = time
+    for given in ({**event, "time": time}, made):
+        with pytest.raises(DiagnosticError, match=r"GSM520[45]|GSM7007"):
+            loop.on_event(given)
+    assert (loop.now, loop.decision) == (0.0, before)
+    assert loop._loop.events == 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"fraction": math.nan}, {"done": np.float64("nan")}, {"done": None}, {"fraction": np.array([0.5])}]
+)
+def test_numbers_that_are_none(loop: gs.LiveEventLoop, wrong: dict[str, Any]) -> None:
+    with pytest.raises(DiagnosticError, match="GSM5204"):
+        loop.on_event({"kind": "progress", "job": "J1", **wrong})
+    with pytest.raises(DiagnosticError, match="GSM5204"):
+        loop.on_event({"kind": "value", "values": {"weight": {"J1": math.nan}}})
+
+
+def test_numbers_of_numpy_and_tuples_as_subscripts(loop: gs.LiveEventLoop) -> None:
+    """The decision is that of the same event with plain values."""
+    plain = gs.loads(TEXT, base=Path.cwd()).live(online="EveryArrivalAndCompletion", method="Greedy")
+    plain.on_event({"kind": "tick", "time": 0})
+    expected = plain.on_event({"kind": "arrival", "time": 1, "job": "J2", "values": KNOWN})
+    values = {
+        "deadline": np.float64(3.4),
+        "weight": np.int64(2),
+        "submitted": np.float32(1),
+        "exec_time": {("A", np.int64(1)): np.float64(2), ("B", 1): 2, ("B", 2): 1.2},
+    }
+    found = loop.on_event({"kind": "arrival", "time": np.float64(1), "job": np.str_("J2"), "values": values})
+    assert places(found[0]) == places(expected[0])
+    assert loop.now == 1
+    loop.on_event({"kind": "progress", "job": "J1", "fraction": np.float64(0.25)})
+    loop.on_event({"kind": "value", "values": {"weight": {("J1",): np.int64(3)}}})
+    loop.on_event({"kind": "value", "values": {"exec_time": [["J1", "A", np.int64(1), np.float64(5)]]}})
+
+
+def test_an_id_names_one_event(loop: gs.LiveEventLoop) -> None:
+    event: dict[str, Any] = {"kind": "value", "id": "a", "values": {"weight": {"J1": 3}}}
+    loop.on_event(event)
+    assert loop.on_event(event) == ()
+    for other in (
+        {**event, "values": {"weight": {"J1": 4}}},
+        {**event, "values": {"weight": {"J1": True}}},
+        {**event, "time": 2},
+        {"kind": "completion", "id": "a", "job": "J1"},
+    ):
+        with pytest.raises(DiagnosticError, match="GSM5206"):
+            loop.on_event(other)
+    loop.on_event({"kind": "tick", "id": f"event {loop._loop.events + 2}"})
+    loop.on_event({"kind": "tick"})
+    loop.on_event({"kind": "completion", "job": "J1"})  # its own id is another than the one that was given
+    assert loop.decision is not None
+    assert loop.decision.entries.get("run", []) == []
+
+
+@pytest.mark.parametrize("replans", ["arrival", "arrival, completion"])
+def test_the_decision_has_no_job_that_has_ended(replans: str) -> None:
+    """Whether the run plans again or not, a manager that asks again and again starts no job twice."""
+    block = f"online Block for CapacityPlanning extends EveryArrivalAndCompletion {{ replan on {replans}; }}"
+    loop = gs.loads(TEXT + block, base=Path.cwd()).live(online="Block", method="Greedy")
+    loop.on_event({"kind": "tick", "time": 0})
+    loop.on_event({"kind": "arrival", "time": 1, "job": "J2", "values": KNOWN})
+    assert loop.decision is not None
+    assert set(places(loop.decision)) == {"J1", "J2"}
+    loop.on_event({"kind": "completion", "time": 2, "job": "J2"})
+    assert set(places(loop.decision)) == {"J1"}
+    loop.on_event({"kind": "withdrawal", "time": 3, "job": "J1"})
+    assert loop.decision.entries == {}
+
+
+def test_the_names_of_the_loop_are_documented(loop: gs.LiveEventLoop) -> None:
+    names = [name for name in dir(loop) if not name.startswith("_")]
+    assert names == ["decision", "finish", "now", "on_event", "unit"]
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    for name in names:
+        assert f"`loop.{name}" in page or f"`.{name}" in page
+    assert (repr(loop), loop.unit) == ("<LiveEventLoop EveryArrivalAndCompletion at 0 h>", "h")
 
 
 def test_values_that_were_set_hold() -> None:
@@ -83,7 +197,7 @@ def test_an_event_is_checked_and_applied_with_one_build(monkeypatch: pytest.Monk
 
 
 def test_an_event_that_was_checked_before_another_changed_the_data_is_refused() -> None:
-    loop = gs.loads(TEXT, base=Path.cwd()).live(online="EveryArrivalAndCompletion", method="Greedy")
+    loop = gs.loads(TEXT, base=Path.cwd()).live(online="EveryArrivalAndCompletion", method="Greedy")._loop
     event = event_of({"version": 1, "id": "v", "kind": "value", "values": {"weight": {"J1": 3}}})
     early = loop.check(event)
     loop.apply(loop.check(event), 1.0)

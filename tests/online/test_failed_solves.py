@@ -109,7 +109,7 @@ def test_the_fallback_plans_where_a_policy_runs_nothing() -> None:
 
 
 def test_a_job_is_not_refused_because_a_policy_leaves_it_waiting() -> None:
-    loop: Any = gs.loads(IDLE).live(online="EveryEvent", method="ReducedCost")
+    loop: Any = gs.loads(IDLE).live(online="EveryEvent", method="ReducedCost")._loop
     loop.on_event({"kind": "tick", "time": 0.0})
     job = {"deadline": 200, "weight": 1, "Runnable": [["small", 1]], "exec_time": {"small,1": 10}}
     loop.on_event({"kind": "completion", "time": 10.0, "job": "a"})
@@ -151,7 +151,7 @@ def test_a_fallback_that_fails_too_leaves_what_runs() -> None:
 
 def test_live_facts_are_taken_and_arrivals_are_refused() -> None:
     """The event with which the solver begins to fail is refused if it can be; a completion has happened anyway."""
-    loop: Any = cluster("5", "1").live(online="EveryEvent", method="highs")
+    loop: Any = cluster("5", "1").live(online="EveryEvent", method="highs")._loop
     loop.on_event({"kind": "tick", "time": 0.0})
     working = loop.planner
     loop.planner = Failing(working, "GSM4008")

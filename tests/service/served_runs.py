@@ -6,7 +6,7 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,7 @@ def running(
     most: int = 16,
     records: Path | None = None,
     config: RunConfig | None = None,
+    failed: Sequence[str] = (),
 ) -> Iterator[tuple[Client, Service]]:
     (folder / "cluster.gsm").write_text(MODEL)
     diagnostics = Diagnostics()
@@ -98,7 +99,7 @@ def running(
     metrics = Metrics()
     config = config or RunConfig(online="EveryEvent", method="Greedy")
     sessions = Sessions(workspace, config, records, most, most_waiting=4, on_record=metrics.count_record)
-    assert sessions.resume() == []
+    assert [name for name, _ in sessions.resume()] == list(failed)
     service = Service(sessions, tokens or Tokens(), limits or RequestLimits(rate=1e6, burst=1e6), metrics)
     urls: list[str] = []
     started = threading.Event()

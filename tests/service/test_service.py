@@ -60,6 +60,40 @@ def test_events_in_and_decisions_out(tmp_path: Path) -> None:
         assert 'session="prod"' not in client.raw("GET", "/metrics")[1].decode()
 
 
+def test_the_decision_after_the_last_job(tmp_path: Path) -> None:
+    """A manager that polls `GET /decision` starts no job again that has ended, also after a restart of the service."""
+    records = tmp_path / "records"
+    with running(tmp_path, records=records) as (client, _):
+        assert client("POST", "/v1/sessions", {"name": "prod"})[0] == 201
+        path = "/v1/sessions/prod/decision"
+        client.events("prod", arrival(1), arrival(2))
+        assert len(client("GET", path)[1]["entries"]["run"]) == 2
+        client.events("prod", {"version": 1, "id": "c1", "kind": "completion", "job": "j1", "time": 1})
+        assert [entry["index"][0] for entry in client("GET", path)[1]["entries"]["run"]] == ["j2"]
+        client.events("prod", {"version": 1, "id": "c2", "kind": "withdrawal", "job": "j2", "time": 2})
+        assert client("GET", path)[1]["entries"] == {}
+    with running(tmp_path, records=records) as (client, _):
+        assert client("GET", path)[1]["entries"] == {}
+        client.events("prod", arrival(3))
+        assert [entry["index"][0] for entry in client("GET", path)[1]["entries"]["run"]] == ["j3"]
+
+
+def test_a_session_without_its_journal(tmp_path: Path) -> None:
+    """It is not continued as an empty one: it fails with the reason, until somebody deletes and creates it."""
+    records = tmp_path / "records"
+    with running(tmp_path, records=records) as (client, _):
+        assert client("POST", "/v1/sessions", {"name": "prod"})[0] == 201
+        client.events("prod", arrival(1))
+    (records / "prod.db").unlink()
+    with running(tmp_path, records=records, failed=["prod"]) as (client, _):
+        state = client("GET", "/v1/sessions/prod")[1]
+        assert (state["state"], "does not exist" in state["error"]) == ("failed", True)
+        assert client("GET", "/v1/sessions/prod/decision")[0] == 404
+        assert client("POST", "/v1/sessions/prod/events", arrival(2))[0] == 409
+        assert client("DELETE", "/v1/sessions/prod")[0] == 200
+        assert client("POST", "/v1/sessions", {"name": "prod"})[0] == 201
+
+
 def test_sessions_at_the_same_time(tmp_path: Path) -> None:
     """Three sessions with four clients each: every event is planned once, and the sessions do not mix."""
     with running(tmp_path) as (client, _), ThreadPoolExecutor(6) as pool:

@@ -10,7 +10,10 @@ from typing import NoReturn
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.units import UNITS, Unit, convertible, number_factor
 from gpusched_dsl.online.data.magnitudes import check_clock
+
+LONGEST_RUN = 1000 * 365.25 * 86400.0  # seconds
 
 
 def wall_clock() -> datetime:
@@ -30,9 +33,17 @@ class LiveClock:
     today: Callable[[], datetime] = wall_clock
 
     def read(self, time: float | str | None, now: float) -> float:
-        """The time of an event; `now` is that of the run. Raises GSM5205, and GSM7007 for one beyond the clock."""
+        """The time of an event; `now` is that of the run.
+
+        Raises GSM5205, and GSM7007 for a time beyond the clock, or more than a thousand years from the start: it would
+        move the clock for good. Most such times are seconds since 1970.
+        """
         found = self._parse(time, now)
         check_clock(found, self.unit)
+        if self.seconds is not None and abs(found) * self.seconds > LONGEST_RUN:
+            message = f"the time {found:g} {self.unit} is more than a thousand years from the start of the run"
+            help = "write times since the start of the run, in the unit of its clock, or dates with `--start`"
+            raise DiagnosticError([Diagnostic("GSM7007", message, help=help)])
         return found
 
     def _parse(self, time: float | str | None, now: float) -> float:
@@ -64,6 +75,11 @@ class LiveClock:
         if self.seconds is None:
             _refuse("dates cannot be read: the clock of this run has no unit of time", "give the time as a number")
         return (date - self.start).total_seconds() / self.seconds
+
+
+def live_clock(unit: Unit, name: str, start: datetime | None = None) -> LiveClock:
+    """Return the clock of a run in a unit, which is called `name`."""
+    return LiveClock(name, number_factor(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None, start)
 
 
 def start_of(text: str) -> datetime:

@@ -169,6 +169,12 @@ def event_of(content: Mapping[str, Any]) -> AnyEvent:
     return event
 
 
+def other_event(id: str) -> Diagnostic:
+    """Return GSM5206: an event has the id of another event."""
+    help = "give every event a unique id; only an identical event may be sent again"
+    return Diagnostic("GSM5206", f"the id `{id}` belongs to another event", help=help)
+
+
 def _in_words(failure: str) -> str:
     """The decoder's words, in lower case and without the place where that is the event itself."""
     text, _, at = failure.partition(" - at `$")

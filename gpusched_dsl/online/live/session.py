@@ -36,6 +36,7 @@ from gpusched_dsl.online.live.messages import (
     event_of,
     failure_record,
     line_of,
+    other_event,
 )
 from gpusched_dsl.online.live.trial import AcceptedEvent, Defect, TrialLoop, TrialRun, plain_defect
 
@@ -305,11 +306,17 @@ class LiveRun:
 
 def _check_same_event(known: External, content: Any) -> None:
     """Raise GSM5206 if an event has the id of another event."""
-    if known.content == content:
-        return
-    message = f"the id `{known.id}` belongs to another event"
-    help = "give every event a unique id; only an identical event may be sent again"
-    raise DiagnosticError([Diagnostic("GSM5206", message, help=help)])
+    if not _is_same(known.content, content):
+        raise DiagnosticError([other_event(known.id)])
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal; `true` is not 1."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
 
 
 def _refuse_quarantined(id: str, reason: str) -> None:

@@ -7,7 +7,6 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-import msgspec
 import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
@@ -16,11 +15,10 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.past import CurrentPlan
 from gpusched_dsl.online.data.updates import with_only
-from gpusched_dsl.online.live.clock import LiveClock
+from gpusched_dsl.online.live.clock import live_clock
 from gpusched_dsl.online.live.decisions import decision_of
 from gpusched_dsl.online.live.labels import Label, job_code, node_code
 from gpusched_dsl.online.live.messages import (
-    VERSION,
     AnyEvent,
     Arrival,
     Arrivals,
@@ -31,9 +29,9 @@ from gpusched_dsl.online.live.messages import (
     Progress,
     Value,
     Withdrawal,
-    content_of,
-    event_of,
+    other_event,
 )
+from gpusched_dsl.online.live.python_events import fingerprint, python_event
 from gpusched_dsl.online.live.seen_names import SeenNames
 from gpusched_dsl.online.loops import forgetting
 from gpusched_dsl.online.loops.event_check import Candidate, check_event
@@ -46,7 +44,7 @@ from gpusched_dsl.online.planners.failures import is_of_solving
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.realisation import realisation_of, redraw, stretch_beyond
-from gpusched_dsl.online.simulation.world import DONE, RUNNING
+from gpusched_dsl.online.simulation.world import DONE, RUNNING, WAITING
 
 P = TypeVar("P", bound=Planner | None)
 REHEARSAL = 1.0  # seconds at most for a plan that only shows whether planning succeeds
@@ -66,7 +64,7 @@ class LiveEventLoop(EventLoop):
         self.world.ends[:] = np.inf
         self._pending_reasons: list[str] = []
         self._unreported: list[Decided] = []
-        self._ids = SeenNames()
+        self._ids, self._contents = SeenNames(), SeenNames()  # of the events of a program
         self.forgotten = SeenNames()  # labels of jobs
         self._forgotten_done = 0
         self._forgets = self.controllers is None and not reads_ended_jobs(self.online, self.base)
@@ -79,18 +77,17 @@ class LiveEventLoop(EventLoop):
     # --- events ------------------------------------------------------------------------------------------------------
 
     def on_event(self, event: AnyEvent | Mapping[str, Any]) -> Sequence[Decided]:
-        """Apply an event and plan if it requires that; return the decisions.
+        """Apply an event and plan if it requires that; return the decisions (`interface/live.py`).
 
-        A dictionary has the keys of a line of a live run; `version` and `id` are optional. An event with a known id
-        changes nothing. Its time is a number in the unit of the clock; the default, also for past times, is now.
         Raises DiagnosticError for an event that does not fit or cannot be planned for; then nothing has changed.
         """
-        if isinstance(event, Mapping):
-            content = {"version": VERSION, "id": f"event {self.events + 1}", **event}
-            event = event_of(content_of(msgspec.json.encode(content)))
+        event = python_event(event, self._free_id())
+        content = fingerprint(event)
         if event.id in self._ids:
+            if content not in self._contents:
+                raise DiagnosticError([other_event(event.id)])
             return ()
-        time = LiveClock(str(self.online.unit)).read(event.time, self.now)
+        time = live_clock(self.online.unit, self.unit).read(event.time, self.now)
         candidate = self.check(event)
         before = self.state()
         try:
@@ -102,7 +99,15 @@ class LiveEventLoop(EventLoop):
             self.restore(before)
             raise
         self._ids.add(event.id)
+        self._contents.add(content)
         return self.decisions()
+
+    def _free_id(self) -> str:
+        """Return an id for an event without one."""
+        number = self.events + 1
+        while f"event {number}" in self._ids:
+            number += 1
+        return f"event {number}"
 
     def check(self, event: AnyEvent) -> Candidate:
         """Return the event with the changed data, for `apply`; nothing changes.
@@ -180,6 +185,23 @@ class LiveEventLoop(EventLoop):
         decisions, self._unreported = self._unreported, []
         return decisions
 
+    def decision(self) -> Decided | None:
+        """Return the last decision without jobs that do not run any more, which no later decision may name.
+
+        Without present jobs it has no entries: the run plans again when a job arrives. None before the first plan.
+        """
+        if not self.steps or self.current_plan is None:
+            return None
+        there = np.isin(self.world.status, (WAITING, RUNNING))
+        plan = self.current_plan
+        for name, values in self.current_plan.values.items():
+            for at, component in enumerate(self.codes.components(name)):
+                if component is not None and component.name == self.jobs_root:
+                    plan = plan.without(name, there[values.codes[at]])
+        if not len(self.world.present()):
+            plan = CurrentPlan()
+        return decision_of(self.steps[-1], plan, self.setup.kept_variables, self.codes)
+
     # --- on trial ----------------------------------------------------------------------------------------------------
 
     def state(self) -> LoopState:
@@ -227,7 +249,16 @@ class LiveEventLoop(EventLoop):
         takes s times as long as planned has done 1/s of the progress that was planned. Nobody else arrives.
         """
         other = EventLoop.__new__(EventLoop)
-        own = {"_pending_reasons", "_unreported", "_ids", "_measured", "forgotten", "_forgotten_done", "_forgets"}
+        own = {
+            "_pending_reasons",
+            "_unreported",
+            "_ids",
+            "_contents",
+            "_measured",
+            "forgotten",
+            "_forgotten_done",
+            "_forgets",
+        }
         vars(other).update({name: value for name, value in vars(self).items() if name not in own})
         other.config = replace(self.config, seed=seed)
         other.journal = other.examine = None

@@ -32,6 +32,8 @@ POISON: Final[dict[str, tuple[bytes, str]]] = {
     "period": (value("p", 1, period=1e-9), "GSM7007"),
     "penalty": (value("p", 1, idle_penalty=1e308), "GSM7007"),
     "clock": (line("tick", "p", 1e308), "GSM7007"),
+    "seconds since 1970": (line("tick", "p", 1.79e9), "GSM7007"),
+    "milliseconds since 1970": (line("tick", "p", -1.79e12), "GSM7007"),
     "clock with a job": (arrival("p", 1e308, "p"), "GSM7007"),
     "work done": (line("progress", "p", 1, job="g", done=1e308), "GSM5207"),
     "no GPUs": (value("p", 1, gpus={"small": 0}), "GSM2109"),

@@ -48,7 +48,7 @@ JOBS = {"a": (0, 4, 4), "b": (1, 2, 3), "c": (2, 4, 1), "d": (2, 2, 5)}
 def live_loop(folder: Path, online: str, method: str = "SJF") -> LiveEventLoop:
     path = folder / "cluster.gsm"
     path.write_text(MODEL)
-    return gpusched_dsl.load(path).live("Cluster", online=online, method=method)
+    return gpusched_dsl.load(path).live("Cluster", online=online, method=method)._loop
 
 
 def arrive(loop: LiveEventLoop, *names: str) -> None:

@@ -31,7 +31,7 @@ ONLINE = """online Live for TraceReplay {
 def loop_of(folder: Path, method: str = "SJF", more: str = "", head: str = HEAD) -> LiveEventLoop:
     path = folder / "long.gsm"
     path.write_text(head + CLUSTER + ONLINE + more + "}\n")
-    return gpusched_dsl.load(path).live("Cluster", online="Live", method=method)
+    return gpusched_dsl.load(path).live("Cluster", online="Live", method=method)._loop
 
 
 def drive(loop: LiveEventLoop, seed: int, jobs: int) -> list[Any]:
@@ -140,7 +140,7 @@ def test_what_may_read_ended_jobs(more: str, reads: bool, tmp_path: Path) -> Non
     path = tmp_path / "long.gsm"
     text = extended + CLUSTER + ONLINE + f"  {more}\n}}\n"
     path.write_text(text.replace("for TraceReplay", "for Sizes"))
-    loop = gpusched_dsl.load(path).live("Cluster", online="Live", method="highs")
+    loop = gpusched_dsl.load(path).live("Cluster", online="Live", method="highs")._loop
     assert reads_ended_jobs(loop.online, loop.base) is reads
 
 
@@ -169,7 +169,8 @@ def test_laws_of_forgotten_jobs_are_forgotten(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(forgetting, "KEPT", kept)
         path = tmp_path / "lengths.gsm"
         path.write_text(LENGTHS)
-        loop = gpusched_dsl.load(path).live("Start", online="Synthetic", method="STS", settings={"jobs": 6, "nodes": 4})
+        settings = {"jobs": 6, "nodes": 4}
+        loop = gpusched_dsl.load(path).live("Start", online="Synthetic", method="STS", settings=settings)._loop
         made: list[Any] = []
         arrivals = loop.world.arrival.copy()
         for number, arrival in enumerate(arrivals.tolist(), 1):

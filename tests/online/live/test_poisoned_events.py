@@ -193,7 +193,7 @@ def test_a_tail_of_a_journal_is_searched_over_batches(tmp_path: Path, monkeypatc
 
 
 def test_from_python_a_refused_event_changes_nothing() -> None:
-    loop = gs.loads(TEXT).live(online="EveryEvent", method="highs")
+    loop = gs.loads(TEXT).live(online="EveryEvent", method="highs")._loop
     loop.on_event(json.loads(BEFORE[0]))
     now, total = loop.now, dict(loop.world.ledger.totals)
     for event, _ in POISON.values():
