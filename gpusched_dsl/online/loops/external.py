@@ -195,9 +195,11 @@ class LiveEventLoop(EventLoop):
         there = np.isin(self.world.status, (WAITING, RUNNING))
         plan = self.current_plan
         for name, values in self.current_plan.values.items():
-            for at, component in enumerate(self.codes.components(name)):
+            kept = np.ones(len(values.values), dtype=np.bool_)
+            for component, codes in zip(self.codes.components(name), values.codes, strict=True):
                 if component is not None and component.name == self.jobs_root:
-                    plan = plan.without(name, there[values.codes[at]])
+                    kept &= there[codes]
+            plan = plan.without(name, kept)
         if not len(self.world.present()):
             plan = CurrentPlan()
         return decision_of(self.steps[-1], plan, self.setup.kept_variables, self.codes)
