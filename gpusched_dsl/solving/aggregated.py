@@ -29,6 +29,7 @@ from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
 from gpusched_dsl.solving.polishing import polish
 from gpusched_dsl.solving.postsolve import restate_objective
 from gpusched_dsl.solving.repair_time import Allowance
+from gpusched_dsl.solving.settle_status import settle_status
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
 from gpusched_dsl.solving.starts import Entries, point_from, read_entries, warnings_without_column
@@ -62,7 +63,7 @@ def solve_aggregated(
         inner = solve_problem(aggregated.problem, backend, options, point, monitor)
     deadline = active_deadline()
     with grace():
-        return _disaggregate(built, aggregated, inner, deadline), warnings
+        return settle_status(_disaggregate(built, aggregated, inner, deadline)), warnings
 
 
 def _disaggregate(built: Built, aggregated: AggregatedProblem, inner: Solution, deadline: Deadline | None) -> Solution:

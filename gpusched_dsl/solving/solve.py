@@ -22,6 +22,7 @@ from gpusched_dsl.solving.options import check_request
 from gpusched_dsl.solving.postsolve import postsolve
 from gpusched_dsl.solving.precheck import refuse_unusable
 from gpusched_dsl.solving.run import Solving
+from gpusched_dsl.solving.settle_status import settle_status
 from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.structure import same_structure
 from gpusched_dsl.solving.unfinished import unfinished_solution
@@ -64,7 +65,7 @@ def solve_problem(
         except StoppedEarly as stopped:
             return unfinished_solution(problem, chosen, options, start, stopped, allowed)
         with grace():
-            return postsolve(solved, run.stated_point)
+            return settle_status(postsolve(solved, run.stated_point))
 
 
 def resolve(
@@ -120,7 +121,7 @@ def resolve(
             solved.close()
             raise
         with grace():
-            return postsolve(again, run.stated_point)
+            return settle_status(postsolve(again, run.stated_point))
 
 
 def deadline_of(seconds: float | None, monitor: Monitor | None) -> AbstractContextManager[Deadline]:

@@ -79,7 +79,8 @@ def known_values(result: Result) -> dict[str, float | str]:
 class AnswerEvaluator(Evaluator):
     """Evaluates with the values of a result; compares expressions of these values within a tolerance.
 
-    `tolerance` is absolute if it is set; otherwise it is `TOLERANCE` times the larger of 1 and both sides.
+    `tolerance`, from `within`, is absolute and also holds for data; without it values of the result may differ by
+    `TOLERANCE` times the larger of 1 and both sides.
     """
 
     def __init__(
@@ -94,7 +95,8 @@ class AnswerEvaluator(Evaluator):
         return np.array(value, dtype=object if isinstance(value, str) else np.float64)
 
     def _ComparisonChain(self, expr: ComparisonChain, frame: Frame) -> Values:
-        if not depends_on_answer(expr) or not all(isinstance(o.type, Numeric) for o in expr.operands):
+        exact = self.tolerance is None and not depends_on_answer(expr)
+        if exact or not all(isinstance(o.type, Numeric) for o in expr.operands):
             return super()._ComparisonChain(expr, frame)
         sides = [self.numbers(o, frame) for o in expr.operands]
         result: Values = np.asarray(True)

@@ -33,7 +33,7 @@ def test_what_fails_shows_both_sides_at_its_place(gsdsl: Run, variant: Callable[
     assert "in `solve Small with scip`" in done.err
 
 
-@pytest.mark.quick(11)
+@pytest.mark.quick(14)
 @pytest.mark.parametrize(
     ("expectation", "holds"),
     [
@@ -61,6 +61,9 @@ def test_what_fails_shows_both_sides_at_its_place(gsdsl: Run, variant: Callable[
         ('take["a"] == 2 and take["b"] == 1', True),
         ('take["a"] == 2 and take["b"] == 2', False),
         ("room == 7[GB]", True),
+        ("room == 7.4[GB] within 0.5[GB]", True),
+        ("room == 7.6[GB] within 0.5[GB]", False),
+        ("room >= 7.4[GB] within 500[MB]", True),
         ("count(Items) == 2", True),
     ],
 )
