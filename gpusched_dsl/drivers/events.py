@@ -129,6 +129,7 @@ class EventMaker:
         masked = self._take_turns(look)
         capacity = self._capacity_events(look, masked)
         arrivals = self._arrival_events(look)
+        self._forget(observation)
         for_now = [self._leave(name, now) for name in look.leaving if name not in look.ended]
         return [*for_now, *capacity, *arrivals, *look.events]
 
@@ -313,6 +314,17 @@ class EventMaker:
             if waits and short & allocation.keys() and name in self.known.present - look.ended - set(look.leaving):
                 look.leaving.append(name)
                 look.arriving.append(name)
+
+    def _forget(self, observation: Observation) -> None:
+        """Keep only what is known of jobs that are there, so that the memory does not grow."""
+        known = self.known
+        tables: tuple[dict[str, Any], ...] = (
+            self._missed, self._elsewhere, self._refused, self._together, self.left_out
+        )  # fmt: skip
+        for table in tables:
+            if len(table) > 2 * len(observation.jobs) + 1000:
+                for name in table.keys() - observation.jobs.keys() - known.present - known.away:
+                    del table[name]
 
     # --- contents ----------------------------------------------------------------------------------------------------
 

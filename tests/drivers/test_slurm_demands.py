@@ -11,7 +11,8 @@ import pytest
 from drive_files import MODEL, write_files
 from simulated_slurm import EPOCH, Job, Node, SimulatedSlurm
 
-from gpusched_dsl.drivers.drive import DriveOptions, DriveSummary, drive
+from gpusched_dsl.drivers.drive import ACTIONS, DriveOptions, DriveSummary, drive
+from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import read_settings
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -39,7 +40,9 @@ retry = 60
 PATIENCE, RETRY = 3, 12  # observations
 
 
-def act(folder: Path, slurm: SimulatedSlurm, rounds: int, **options: Any) -> tuple[DriveSummary, list[str]]:
+def act(
+    folder: Path, slurm: SimulatedSlurm, rounds: int, *, acts: bool = True, **options: Any
+) -> tuple[DriveSummary, list[str]]:
     """Drive a simulated Slurm; return the summary and the messages."""
     names = ", ".join(node.name for node in slurm.nodes)
     lines = "\n".join(f'  gpus["{node.name}"] = {node.gpus};' for node in slurm.nodes)
@@ -50,7 +53,7 @@ def act(folder: Path, slurm: SimulatedSlurm, rounds: int, **options: Any) -> tup
     workspace = load_workspace(settings.model, diagnostics)
     diagnostics.raise_if_errors()
     told: list[Diagnostic] = []
-    given = DriveOptions(True, rounds, now=slurm.now, wait=slurm.sleep, **options)
+    given = DriveOptions(acts, rounds, now=slurm.now, wait=slurm.sleep, **options)
     summary = drive(workspace, settings, cluster, given, report=told.append)
     return summary, [diagnostic.message for diagnostic in told]
 
@@ -132,6 +135,26 @@ def test_demands_that_cannot_be_obeyed(demand: dict[str, Any], why: str, tmp_pat
     assert told == [f"job `1` is left out: {why}"]
     assert states(slurm) == {1: "PENDING", 2: "COMPLETED"}
     assert slurm.jobs[1].held
+
+
+def test_shadow_plans_obey_demands_too(tmp_path: Path) -> None:
+    """Slurm runs all jobs by itself; no plan places one where it must not run, or on GPUs of a job that is left out."""
+    slurm = SimulatedSlurm([Node("g1", 4, "a100"), Node("g2", 4, "h200", ("new",)), Node("g3", 4, "h200")])
+    slurm.submit(gpus=4, seconds=1000, held="", asked=("g3",), features="fast*2")
+    slurm.misfit = lambda job, node, listed: "" if not listed or node.name in listed else "Resources"  # type: ignore[method-assign]
+    slurm.step()
+    for number in range(9):
+        slurm.submit(gpus=3, seconds=12, held="", **({}, {"kind": "h200"}, {"features": "new"})[number % 3])
+    summary, _ = act(tmp_path, slurm, 30, acts=False)
+    planned: dict[str, set[str]] = {}
+    for line in read_records(tmp_path / "shadow" / ACTIONS):
+        if line.get("action") == "start":
+            planned.setdefault(line["job"], set()).update(line["nodes"])
+    assert list(summary.left_out) == ["1"]
+    assert set().union(*planned.values()) == {"g1", "g2"}
+    restricted = [str(job.id) for job in slurm.jobs.values() if job.id > 1 and (job.kind or job.features)]
+    assert all(planned.get(name, {"g2"}) == {"g2"} for name in restricted)
+    assert slurm.changes == []
 
 
 def test_an_operators_hold_is_never_released(tmp_path: Path) -> None:

@@ -138,6 +138,37 @@ def test_a_node_that_is_not_understood_starts_no_jobs(change: dict[str, Any], me
     assert found.jobs["1"].allocation == {"g1": 2, "g2": 2}
 
 
+def test_records_that_are_no_objects() -> None:
+    found = observation_of([None, *JOBS_22, "7"], [["g3"], *NODES_22], "main")
+    assert (found.jobs, found.nodes) == (lambda o: (o.jobs, o.nodes))(observation_of(JOBS_22, NODES_22, "main"))
+    assert found.unread == (
+        "a record of a node is left out: it is no object", "a record of a job is left out: it is no object",
+    )  # fmt: skip
+
+
+def test_a_job_of_another_partition_on_our_nodes() -> None:
+    """It occupies their GPUs, and cannot be managed; one that waits is not there at all."""
+    others = [{**job, "job_id": 10 + job["job_id"], "partition": "night"} for job in JOBS_22]
+    found = observation_of([*JOBS_22, *others], NODES_22, "main")
+    assert set(found.jobs) == {"1", "2", "11"}
+    assert (found.jobs["11"].unsupported, found.jobs["11"].allocation) == (
+        "it is in another partition",
+        {"g1": 2, "g2": 2},
+    )
+
+
+@pytest.mark.parametrize(
+    "stated", [{"shared": "none"}, {"shared": ["none"]}, {"exclusive": ["true"]}, {"shared": "user"}]
+)
+def test_whole_nodes(stated: dict[str, Any]) -> None:
+    """A job that shares its nodes with nobody occupies all their GPUs, and is planned where it requests all."""
+    running, held = observation_of([{**job, **stated} for job in JOBS_22], NODES_22, "main").jobs.values()
+    assert running.allocation == {"g1": 8, "g2": 8}
+    assert held.misfits["g2"] == "it takes whole nodes, with 4 GPUs of each"
+    whole = {**JOBS_22[1], "tres_per_node": "gres:gpu:h200:8", **stated}
+    assert observation_of([whole], NODES_22, "main").jobs["2"].misfits == {"g1": "it asks for g2"}
+
+
 def test_states_of_nodes_in_which_jobs_go_on() -> None:
     for flag in ("REBOOT_ISSUED", "POWER_DRAIN", "DRAIN", "MAINTENANCE"):
         node = observation_of([], [{**NODES_22[0], "state_flags": [flag]}], None).nodes["g1"]

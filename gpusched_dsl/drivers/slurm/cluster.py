@@ -75,12 +75,12 @@ class SlurmCluster:
         jobs = self._records("jobs")
         self._asked = {}
         for record in jobs:
-            with suppress(UnknownJson):
+            with suppress(UnknownJson, AttributeError):  # what is not understood is told below
                 if asked := asked_nodes(record):
                     self._asked[text(record, "job_id")] = asked
         return observation_of(jobs, nodes, self.partition, time.time())
 
-    def _records(self, what: str) -> Sequence[Mapping[str, Any]]:
+    def _records(self, what: str) -> Sequence[Any]:
         if self.rest is not None:
             return _list_of(self.rest.get(what), what)
         if what == "jobs":
@@ -151,12 +151,12 @@ class SlurmCluster:
             raise ActionRefused("Slurm cannot change the GPUs of this job: request them by `--gres`")
 
 
-def _list_of(document: Mapping[str, Any], what: str) -> Sequence[Mapping[str, Any]]:
+def _list_of(document: Mapping[str, Any], what: str) -> Sequence[Any]:
     """The records of a document. Raises ClusterUnavailable with the errors that it has."""
     errors = document.get("errors")
     if errors:
         raise ClusterUnavailable(f"Slurm reports: {error_text(errors)}")
     records = document.get(what)
-    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+    if not isinstance(records, list):
         raise ClusterUnavailable(f"the JSON of Slurm has no list of {what}")
     return records

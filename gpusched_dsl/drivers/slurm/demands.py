@@ -41,7 +41,7 @@ class SlurmDemands:
         return self.facts[node].node.gpus if node in self.facts else 0
 
     def of(self, record: Mapping[str, Any], wanted: GpuCount, nodes: int) -> Mapping[str, str]:
-        """The misfits of a job that waits. Raises UnknownJson for demands that cannot be read."""
+        """The misfits of a job. Raises UnknownJson for demands that cannot be read."""
         demands = (
             asked_nodes(record), text(record, "excluded_nodes"), text(record, "features"), wanted.kinds,
             text(record, "resv_name"), wanted.count // nodes if is_exclusive(record) else 0,

@@ -65,13 +65,14 @@ TEXTS = ("comment", "account", "qos", "partition", "user", "job_name", "features
 FIELDS = frozenset({*TEXTS, "time_limit", "priority", "nodes_wanted", "deadline_date", "gpu_type"})
 
 
-def observation_of(
-    jobs: Sequence[Mapping[str, Any]], nodes: Sequence[Mapping[str, Any]], partition: str | None, now: float = 0.0
-) -> Observation:
-    """The jobs of a partition (all without one), and the nodes. `now` is in seconds since 1970."""
+def observation_of(jobs: Sequence[Any], nodes: Sequence[Any], partition: str | None, now: float = 0.0) -> Observation:
+    """The jobs of a partition (all without one), and the nodes. `now` is in seconds since 1970.
+
+    Jobs of other partitions that occupy these nodes are there, too, but cannot be managed.
+    """
     facts: dict[str, NodeFacts] = {}
     unread: list[str] = []
-    for record in nodes:
+    for record in _objects(nodes, "node", unread):
         try:
             if partition is None or partition in _list(record, "partitions"):
                 known = _node(record, unread)
@@ -81,7 +82,7 @@ def observation_of(
     misfits = SlurmDemands(facts)
     found: dict[str, ObservedJob] = {}
     causes: dict[str, list[str]] = {}
-    for at, record in enumerate(jobs):
+    for at, record in enumerate(_objects(jobs, "job", unread)):
         try:
             mine = partition is None or partition in _list(record, "partition")
             if not mine and not _is_on(record, facts):
@@ -97,6 +98,14 @@ def observation_of(
         more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         unread.append(f"job `{left_out[0]}`{more} is left out: {cause}")
     return Observation(found, {name: known.node for name, known in facts.items()}, tuple(unread))
+
+
+def _objects(records: Sequence[Any], what: str, unread: list[str]) -> list[Mapping[str, Any]]:
+    """The records that are objects."""
+    found = [record for record in records if isinstance(record, Mapping)]
+    if len(found) < len(records):
+        unread.append(f"a record of a {what} is left out: it is no object")
+    return found
 
 
 def _list(record: Mapping[str, Any], name: str) -> list[str]:
@@ -142,7 +151,7 @@ def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> Observ
         if value is not None and _finite(value) is not None:
             fields[field] = value * 60.0 if field == "time_limit" else value
     waits = state in (JobState.PENDING, JobState.BLOCKED)
-    if waits and not unsupported:
+    if not state.has_ended and not unsupported:
         unsupported = misfits.unsupported(record, max(count, 1))
     return ObservedJob(
         name=str(id),
@@ -161,7 +170,7 @@ def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> Observ
         unsupported=unsupported,
         reason=reason if waits else "",
         waits_everywhere=state is JobState.PENDING and reason not in OF_NODES,
-        misfits=misfits.of(record, wanted, max(count, 1)) if waits and not unsupported else {},
+        misfits=misfits.of(record, wanted, max(count, 1)) if not state.has_ended and not unsupported else {},
     )
 
 
