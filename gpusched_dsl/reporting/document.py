@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
 from gpusched_dsl.ir.problem import Family
@@ -31,7 +33,7 @@ def document(result: ResultData) -> dict[str, Any]:
         "gap": result.gap,
         "terms": result.terms,
         "variables": {
-            f.name: _nonzero_entries(f, solved.point, _is_integer(result, f)) for f in solved.problem.variables
+            f.name: _nonzero_entries(f, result.values, _is_integer(result, f)) for f in solved.problem.variables
         },
         "placement": [] if result.placed is None else result.placed.records(),
         "build_seconds": round(result.build_seconds, 6),
@@ -91,7 +93,7 @@ def json_text(document: dict[str, Any]) -> str:
 def _nonzero_entries(family: Family, point: Floats | None, integer: bool) -> list[dict[str, Any]]:
     if point is None:
         return []
-    values = point[family.slice]
+    values = np.nan_to_num(point[family.slice])  # NaN: a plan that violates the model does not state it
     positions = nonzero_positions(values)
     numbers = plain_numbers(values[positions], integer)
     labels = label_rows(family.domain, positions)

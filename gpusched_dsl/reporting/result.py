@@ -222,9 +222,11 @@ class Result(ResultData, Report):
         family = next((f for f in self.problem.variables if f.name == name), None)
         model, store = self.provenance.model, self.provenance.store
         if family is not None:
-            point = self._require(self.solved.point, "values")
+            values = self._require(self.values, "values")[family.slice]
+            if np.isnan(values).any():  # a plan that violates the model does not state them
+                self._require(None, "values")
             indexing = model.variables[name].indexing if model else None
-            return family.domain, point[family.slice], self._names(indexing, family.domain)
+            return family.domain, values, self._names(indexing, family.domain)
         if model is not None and name in model.variables:  # its problem was not built in time
             self._require(None, "values")
         if model is not None and store is not None and name in model.params:

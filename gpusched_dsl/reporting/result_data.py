@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.compiling.provenance import Provenance
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -50,6 +51,13 @@ class ResultData:
     def has_point(self) -> bool:
         """Whether there is a solution to read values from."""
         return self.solved.point is not None
+
+    @property
+    def values(self) -> Floats | None:
+        """Return the values to read: those of the solution, else of a plan that violates the model, NaN where it states
+        none; None if there are none.
+        """
+        return self.solved.broken_plan if self.solved.point is None else self.solved.point
 
     @property
     def objective(self) -> float | None:
@@ -150,11 +158,11 @@ class ResultData:
 
     @cached_property
     def placed(self) -> Placement | None:
-        """The placement with its units; None without a point, without a `placement` and for a relaxation."""
-        provenance = self.provenance
-        if provenance.model is None or provenance.store is None or self.solved.point is None or self.relaxed:
+        """The placement with its units; None without values, without a `placement` and for a relaxation."""
+        provenance, values = self.provenance, self.values
+        if provenance.model is None or provenance.store is None or values is None or self.relaxed:
             return None
-        return placement_of(provenance.model, provenance.store, self.solved.point, provenance.limits)
+        return placement_of(provenance.model, provenance.store, values, provenance.limits)
 
     @property
     def placement(self) -> pl.DataFrame | None:

@@ -102,7 +102,8 @@ class Solution:
     may then be only the part of it in which the point is not zero.
     `warnings` explain why a start was not used. `stopped_at` names the stage at which the time limit
     or a stop ended the work before a solver was asked, "" where one was. `members` has the result of each of several
-    solvers that worked at once, `contradictions` what they claim against one another.
+    solvers that worked at once, `contradictions` what they claim against one another. `broken_plan` has the values of a
+    plan that violates the model, NaN where the plan states none.
     """
 
     problem: Problem
@@ -130,6 +131,7 @@ class Solution:
     stopped_at: str = ""
     members: tuple[MemberResult, ...] = ()
     contradictions: tuple[Diagnostic, ...] = ()
+    broken_plan: Floats | None = None
 
     @property
     def objective(self) -> float | None:

@@ -17,11 +17,11 @@ from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
 from gpusched_dsl.compiling.aggregation.fixed_plan import can_fix, fixed_plan_problem
 from gpusched_dsl.compiling.build import Built
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import VariableValues, values_at
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.tightening.open_part import open_part
-from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.deadline import active_deadline, grace, limit, remaining_share
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.problem import Problem, Size
@@ -148,7 +148,20 @@ def _solve_by_policy(
         seconds=max(decision.seconds - ready, 0.0),
         statistics={**decision.statistics, **seconds, "price": decision.price},
     )
-    return _remove_proofs(policy, replace(solved, size=size), decision, options, ended_by), tuple(warnings)
+    solved = replace(solved, size=size, broken_plan=_broken_plan(solved, decision))
+    return _remove_proofs(policy, solved, decision, options, ended_by), tuple(warnings)
+
+
+def _broken_plan(solved: Solution, decision: Decision) -> Floats | None:
+    """Return the values of a plan that no solution completes, NaN for the variables that it leaves open."""
+    if solved.status is not Status.INFEASIBLE:
+        return None
+    values = np.full(solved.problem.columns, np.nan)
+    for family in solved.problem.variables:
+        given = decision.values.get(family.name)
+        if given is not None:
+            values[family.slice] = values_at(family.domain, given)
+    return values
 
 
 def _problem_with_plan(built: Built, decision: Decision) -> tuple[Problem, Size | None]:

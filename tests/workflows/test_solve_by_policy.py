@@ -108,6 +108,37 @@ def test_a_plan_that_breaks_the_model_is_no_solution() -> None:
     assert "enough_run" in found.warnings[0].notes[0]
 
 
+CAP = """
+model Cap {
+  set Jobs;  set Nodes;
+  param team integer default 4;
+  var run[j in Jobs, n in Nodes] binary;
+  var lamp[n in Nodes] binary;
+  minimize cost in $: sum[j in Jobs, n in Nodes] 1[$] * (1 - run[j, n]);
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint light[j in Jobs, n in Nodes]: run[j, n] <= lamp[n];
+  constraint capped: sum[j in Jobs, n in Nodes] 2 * run[j, n] <= team;
+  placement run[j, n] { job j;  node n;  uses 2 of 4; }
+}
+scenario Three for Cap { Jobs = { a, b, c };  Nodes = { n1, n2 }; }
+policy Dense for Cap { order j in Jobs by 1;  place best_fit, new_node, postpone; }
+"""
+
+
+def test_a_broken_plan_can_be_read() -> None:
+    """What the plan states has values, what it leaves open has none, and nothing of it counts as a solution."""
+    found = gs.loads(CAP).solve(backend="Dense")
+    assert (found.status, found.has_point, found.objective) == ("broken", False, None)
+    assert found["run"].rows() == [("a", "n1", 1.0), ("b", "n1", 1.0), ("c", "n2", 1.0)]
+    assert found.placement is not None
+    assert found.placement["job"].to_list() == ["a", "b", "c"]
+    document = found.to_dict()
+    assert [entry["index"] for entry in document["variables"]["run"]] == [["a", "n1"], ["b", "n1"], ["c", "n2"]]
+    assert (document["has_point"], document["variables"]["lamp"]) == (False, [])
+    with pytest.raises(DiagnosticError, match="GSM6010"):
+        found.table("lamp")
+
+
 def test_the_option_with_which_a_broken_plan_fits() -> None:
     """Nothing runs: a rule that every node that can be used must be does not allow that, the other rules do."""
     text = instance(np.random.default_rng(8), rule="force")
