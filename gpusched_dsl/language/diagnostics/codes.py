@@ -173,6 +173,7 @@ CODES: dict[str, str] = {
     "GSM1681": "invalid value of earlier plans",
     "GSM1682": "history without the jobs that ended",
     "GSM1689": "index that no policy decides",
+    "GSM1690": "policy leaves nodes idle",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",

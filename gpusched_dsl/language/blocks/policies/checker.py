@@ -31,6 +31,7 @@ from gpusched_dsl.language.blocks.policies.slots import SlotLines
 from gpusched_dsl.language.blocks.policies.slots import check_lines as check_slot_lines
 from gpusched_dsl.language.blocks.policies.stages import check_stage, result_names
 from gpusched_dsl.language.blocks.policies.standalone import check_standalone
+from gpusched_dsl.language.blocks.policies.unequal_nodes import warn_of_idle_kinds
 from gpusched_dsl.language.blocks.policies.values import Values
 from gpusched_dsl.language.checked import CheckedLet, CheckedModel, CheckedParam, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, CheckedRule, CheckedStage
@@ -114,6 +115,7 @@ class PolicyChecker:
             return None
         if not {"choose", "otherwise"} & lines.rules.keys() and self.decisions is not None:
             # Only nodes remain to be chosen: a job has one configuration on each node, and all of them are listed.
+            warn_of_idle_kinds(self.decisions, policy, lines.rules, self.diagnostics)
             self.fields["choose"] = CheckedRanking(policy.name.span, TypedIndexing(), ())
         self.fields["slots"] = None if self.slots is None else self.slots.result()
         return self._result(policy, lets)
