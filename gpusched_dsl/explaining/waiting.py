@@ -75,7 +75,7 @@ class WaitingSearch:
     def __call__(self, result: ResultData, waiting: WaitingJobs) -> tuple[WaitingReason, ...]:
         """Return a reason for each waiting job; those that time or size exclude are not examined."""
         model, store = result.provenance.model, result.provenance.store
-        if model is None or store is None or result.placed is None or self.seconds <= 0:
+        if model is None or store is None or result.placed is None or not result.has_point or self.seconds <= 0:
             return tuple(WaitingReason(label) for label in waiting.labels)
         limits = MemoryLimits(min(MEMORY, (result.provenance.limits or MemoryLimits()).memory))
         unknown = "not examined"

@@ -43,7 +43,6 @@ from gpusched_dsl.online.run_record import (
     RunOutcome,
 )
 from gpusched_dsl.online.solver_options import check_solver_options
-from gpusched_dsl.policies.covers import side_rows
 from gpusched_dsl.solving.methods import method_named
 
 SHOWN = 80  # characters of a refused method
@@ -183,9 +182,6 @@ def _policy_of(planner: Planner) -> CheckedPolicy | None:
 
 
 def _fast_replay(policy: CheckedPolicy, loop: EventLoop) -> RunOutcome | Sequence[str]:
-    """Return the outcome of a fast replay, or why there is none: rows that are to be verified for each plan, too."""
-    if loop.examine is not None and (side := list(side_rows(loop.online.base).constraints)):
-        return [f"each plan is verified against `{side[0]}`, which no role of the placement implies"]
     from gpusched_dsl.online.replay.fast_replay import fast_replay
 
     return fast_replay(loop, policy)

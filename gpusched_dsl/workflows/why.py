@@ -23,6 +23,7 @@ from gpusched_dsl.language.text.numbers import count_text, with_unit
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.clock_time import clock_time
 from gpusched_dsl.online.loops.branching import Loop
+from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external import LiveEventLoop
 from gpusched_dsl.online.loops.inspection import Moment, job_in, latest_moment, moment_at
 from gpusched_dsl.online.open import loop_of, setup_of
@@ -31,7 +32,7 @@ from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.simulation.world import STATES
+from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.workflows.estimate import job_code, job_of_live, no_plan_error, title_of
@@ -202,8 +203,11 @@ def explain_moment(
     limits = loop.config.permissions.limits()
     unit = "" if loop.unit == "1" else loop.unit
     inner = None if moment is None else job_in(moment, loop.jobs_root, code)
-    if moment is None or inner is None:
-        state = STATES[int(loop.world.status[code])]
+    status = int(loop.world.status[code])
+    # No plan follows the end of the last job, or one that the block does not replan on. Slots are executed ahead.
+    has_left = isinstance(loop, EventLoop) and status in (DONE, GONE)
+    if moment is None or inner is None or has_left:
+        state = STATES[status]
         reason = "no plan was computed until then" if moment is None else f"`{job}` is {state} and not in any plan"
         raise no_plan_error(f"at {with_unit(short(at), unit)} {reason}", "choose a time at which the job is present")
     planner = loop.planner.planner if isinstance(loop.planner, StatelessPlanner) else loop.planner

@@ -20,6 +20,7 @@ from gpusched_dsl.online.loops.inspection import job_in, moment_at
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.workflows.estimate import estimate
 from gpusched_dsl.workflows.run import run_method
 from gpusched_dsl.workflows.why import DecisionExplanation, why
 
@@ -238,6 +239,18 @@ def test_what_cannot_be_asked(job: str, at: float, code: str) -> None:
     with pytest.raises(DiagnosticError) as raised:
         answer(job, at)
     assert [d.code for d in raised.value.diagnostics] == [code]
+
+
+def test_the_end_of_the_last_job() -> None:
+    """No plan follows it: `why` must not explain the plan before, and agrees with `estimate` on the state."""
+    config = RunConfig(method="Greedy", online="EveryArrivalAndCompletion")
+    ends = run_method(read(THREE_JOBS), config).jobs.sort("end")
+    job, end = ends["job"].to_list()[-1], ends["end"].to_list()[-1]
+    with pytest.raises(DiagnosticError, match=f"`{job}` is done and not in any plan"):
+        why(read(THREE_JOBS), job, end, config)
+    with pytest.raises(DiagnosticError, match=f"`{job}` is done at"):
+        estimate(read(THREE_JOBS), job, config, at=end)
+    assert why(read(THREE_JOBS), job, end - 0.01, config).runs
 
 
 def test_a_job_of_a_drawn_length() -> None:

@@ -56,9 +56,10 @@ model Cluster "Jobs with deadlines on the nodes of a cluster, until the next dec
   }}
 }}
 
-policy EarliestDeadline for Cluster "by deadline, on the node with the fewest free GPUs" {{
+policy EarliestDeadline for Cluster "by deadline, on the cheapest node with free GPUs" {{
   order j in Jobs by deadline[j];
-  place best_fit, new_node, postpone;
+  choose by price[n], gpus[n];
+  place best_fit, new_node, next_choice, postpone;
   keep running;
 }}
 
