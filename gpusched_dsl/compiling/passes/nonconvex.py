@@ -8,10 +8,14 @@ from gpusched_dsl.compiling.convexity.bent import bent_entries
 from gpusched_dsl.compiling.passes.convex_forms import ConvexForms
 from gpusched_dsl.compiling.passes.steps import CONVEX_FORMS, INTEGERS, Analysis, Target
 from gpusched_dsl.ir.arrays import Bools
+from gpusched_dsl.ir.definitions import PartialExpectation
 from gpusched_dsl.ir.problem import Problem
 
 # What convex solvers support.
 CONVEX = Target("convex", frozenset({INTEGERS, "power", "exp", "log", "abs"}) | CONVEX_FORMS, convex=True)
+
+# Concave functions that convex solvers get as curves.
+JUDGED = CONVEX.accepts | {PartialExpectation.op}
 
 
 def nonconvex_columns(analysis: Analysis) -> tuple[Bools, Problem]:
@@ -22,7 +26,7 @@ def nonconvex_columns(analysis: Analysis) -> tuple[Bools, Problem]:
     for definition in convex.problem.definitions:
         if definition.size:
             bent = bent_entries(convex, definition)
-            found[definition.results] = bent | (definition.operation not in CONVEX.accepts)
+            found[definition.results] = bent | (definition.operation not in JUDGED)
     if step.columns is not None:
         found = (step.columns >= 0) & found[step.columns]
     return found[: analysis.problem.columns], step.problem

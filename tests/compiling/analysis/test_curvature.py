@@ -11,6 +11,7 @@ import pytest
 from drafts import Draft
 
 from gpusched_dsl.compiling.analysis.curvature import classify
+from gpusched_dsl.ir.distributions import Normal
 
 INF = np.inf
 
@@ -154,3 +155,14 @@ def test_no_solver_is_loaded() -> None:
     code = f"import sys, gpusched_dsl.compiling.analysis.curvature; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(("sign", "kind"), [(-4.0, "convex"), (4.0, "NLP")])
+def test_an_expected_minimum_is_concave(sign: float, kind: str) -> None:
+    draft = Draft()
+    x = draft.columns("x", 1, 0, np.inf, integer=False)[0]
+    sold = draft.partial_expectation("sold", [x], [0], (Normal(200.0, 30.0),))[0]
+    draft.minimize({x: 1.0, sold: sign})
+    found = classify(draft.problem())
+    assert found.kind == kind
+    assert found.terms[0].shape == ("convex" if kind == "convex" else "not convex")
