@@ -39,6 +39,7 @@ LAYERS = [
     "gpusched_dsl",
     "gpusched_dsl.cli",
     "gpusched_dsl.notebook",
+    "gpusched_dsl.__main__",
 ]
 IMPORT = re.compile(
     r"^ *(?:from (?P<module>[\w.]+) import (?P<names>\([^)]*\)|.*)|import (?P<others>\w.*))$", re.MULTILINE
@@ -172,7 +173,12 @@ def test_every_module_is_looked_at() -> None:
 
 
 def test_the_top_is_the_public_face() -> None:
-    assert {path.name for path in (ROOT / "gpusched_dsl").glob("*.py")} == {"__init__.py", "api.py", "version.py"}
+    assert {path.name for path in (ROOT / "gpusched_dsl").glob("*.py")} == {
+        "__init__.py",
+        "__main__.py",
+        "api.py",
+        "version.py",
+    }
 
 
 def test_no_two_public_classes_have_one_name() -> None:

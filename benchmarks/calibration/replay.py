@@ -13,7 +13,7 @@ import numpy as np
 
 import gpusched_dsl as gs
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.rollouts.arriving import add_arrivals
 from gpusched_dsl.online.simulation.world import WAITING
 from gpusched_dsl.workflows.estimate import seed_of
@@ -129,7 +129,7 @@ class LiveReplay:
         for name, (median, high) in asked.items():
             yield Forecast(submitted[name], median, high, started[name])
 
-    def starts(self, loop: LiveEventLoop, code: int) -> Floats:
+    def starts(self, loop: ExternalEventLoop, code: int) -> Floats:
         """Return the starts of a job as `estimate_live` draws them; a future ends when the job has started."""
         found: list[float] = []
         for number in range(self.samples if self.arrivals or not self.known else 1):

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.streams import ClosedOutput, keep_writing, open_closed_streams, release
 
 if TYPE_CHECKING:
     import argparse
@@ -30,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from gpusched_dsl.cli.completion import print_candidates
 
         return print_candidates(arguments[1:])
+    open_closed_streams()
     _never_fail_at_printing()
     if argv is None:
         from gpusched_dsl.engines.own_process import collect_rarely, keep_freed_memory
@@ -40,16 +42,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _guard(arguments)
         sys.stdout.flush()
+        if release() and code == exits.OK:
+            code = exits.BROKEN_PIPE
         _leave_running_solver(code)
         return code
     except BrokenPipeError:
         _silence_pipes()
         return exits.BROKEN_PIPE
+    except ClosedOutput:
+        _report_unwritable("standard output: it is closed", "redirect it, as in `> result.txt`, or add `--quiet`")
+        return exits.BAD_INPUT
     except OSError as failure:
         if failure.errno not in FULL:
             raise
-        _report_full_disk(failure)
+        _silence_pipes()
+        place = "the output" if failure.filename is None else f"`{failure.filename}`"
+        _report_unwritable(f"{place}: {failure.strerror}", "free space, or write to another disk")
         return exits.BAD_INPUT
+    finally:
+        release()
 
 
 def _guard(arguments: list[str]) -> int:
@@ -67,6 +78,7 @@ def _guard(arguments: list[str]) -> int:
 
         print(build_parser(options=False)[0].format_help(), end="", file=sys.stderr)
         return exits.USAGE
+    keep_writing(options)
     output = Output(
         diagnostics=options.diagnostics,
         color=options.color,
@@ -94,7 +106,7 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
     except KeyboardInterrupt:
         output.note("interrupted")
         return exits.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, ClosedOutput):
         raise
     except MemoryError:
         help = "close other programs, or set a smaller `--memory-limit`, which stops before this happens"
@@ -198,17 +210,14 @@ def _never_fail_at_printing() -> None:
     protect_terminals()
 
 
-def _report_full_disk(failure: OSError) -> None:
-    """Report GSM6008 for standard output, or another file, on a full disk."""
+def _report_unwritable(what: str, help: str) -> None:
+    """Report GSM6008 for standard output that is closed, or a file on a full disk."""
     from gpusched_dsl.cli.output import Output
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
-    _silence_pipes()
-    output = Output()
-    place = "the output" if failure.filename is None else f"`{failure.filename}`"
-    message = f"cannot write {place}: {failure.strerror}"
-    output.report([Diagnostic("GSM6008", message, help="free space, or write to another disk")])
     with suppress(OSError):
+        output = Output()
+        output.report([Diagnostic("GSM6008", f"cannot write {what}", help=help)])
         output.finish()
 
 

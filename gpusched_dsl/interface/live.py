@@ -15,7 +15,7 @@ class LiveEventLoop:
 
     __slots__ = ("_loop",)
 
-    def __init__(self, loop: external.LiveEventLoop) -> None:
+    def __init__(self, loop: external.ExternalEventLoop) -> None:
         self._loop = loop
 
     def __repr__(self) -> str:

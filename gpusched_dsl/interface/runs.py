@@ -236,7 +236,7 @@ class ModelRuns(ModelScenarios):
             scenario, settings, online=online, method=method, seed=seed, time_limit=time_limit, fallback=fallback
         )
         loop = open_run(self._workspace, config, external=True)
-        assert isinstance(loop, external.LiveEventLoop)
+        assert isinstance(loop, external.ExternalEventLoop)
         return LiveEventLoop(loop)
 
     def _run_config(

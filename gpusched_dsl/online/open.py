@@ -18,7 +18,7 @@ from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.loops.setup import RunSetup, set_up
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.loops.step_journal import StepJournal
@@ -134,7 +134,7 @@ def loop_of(
     on_plan: Callable[[SimulationLoop], None] = lambda loop: None,
     fast: bool = True,
 ) -> EventLoop | SlotLoop:
-    """A loop at the beginning of a run, a LiveEventLoop if the run is `external`; without `fast`, no fast replay."""
+    """A loop at the beginning of a run, driven by events if it is `external`; without `fast`, no fast replay."""
     config, policy = setup.config, _policy_of(setup.planner)
     strict = config.refuses_broken
     verifies = strict or config.verify != "none"
@@ -156,7 +156,7 @@ def loop_of(
         if futures is not None and futures.arrivals == "generated":
             seeds_of(setup.base.instance.scenario)
     if setup.external:
-        loop: EventLoop = LiveEventLoop(setup, journal, stop, on_plan, examine, against, look_ahead=outlooks)
+        loop: EventLoop = ExternalEventLoop(setup, journal, stop, on_plan, examine, against, look_ahead=outlooks)
     else:
         replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
         loop = EventLoop(setup, journal, stop, on_plan, examine, against, replay, look_ahead=outlooks)

@@ -20,7 +20,7 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.branching import Loop, fork, is_drawn, run_until
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
@@ -205,7 +205,7 @@ def estimate(
 
 
 def estimate_live(
-    loop: LiveEventLoop,
+    loop: ExternalEventLoop,
     job: str | int,
     *,
     at: float | None = None,
@@ -266,7 +266,7 @@ def _alternatives(
     return find_alternatives(loop, code, [partial(future, seed) for seed in seeds], changes, stop, known)
 
 
-def job_of_live(loop: LiveEventLoop, job: str | int) -> int:
+def job_of_live(loop: ExternalEventLoop, job: str | int) -> int:
     """Return the code of a job of a live run by its label; raise DiagnosticError (GSM6021)."""
     labels = [str(label) for label in loop.base.store.universes[loop.jobs_root].labels]
     if str(job) in labels:

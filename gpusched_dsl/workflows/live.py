@@ -13,7 +13,7 @@ from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.live.clock import LiveClock, live_clock, start_of
 from gpusched_dsl.online.live.stream import run_live
 from gpusched_dsl.online.live.trial import Defect, plain_defect
-from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.open import loop_of, setup_of
@@ -32,10 +32,10 @@ class LiveParts:
     def name(self) -> str:
         return self.setup.online.name
 
-    def make_loop(self, steps: StepJournal | None) -> LiveEventLoop:
+    def make_loop(self, steps: StepJournal | None) -> ExternalEventLoop:
         """A loop at the beginning of the run, which finds recorded steps in `steps`."""
         loop = loop_of(self.setup, journal=steps)
-        assert isinstance(loop, LiveEventLoop)
+        assert isinstance(loop, ExternalEventLoop)
         return loop
 
 
@@ -80,9 +80,9 @@ def run_live_loop(
     errors in text, data and names, and as `run_live` does.
     """
     parts = live_parts(workspace, config, start=start)
-    loops: list[LiveEventLoop] = []
+    loops: list[ExternalEventLoop] = []
 
-    def make(steps: StepJournal | None) -> LiveEventLoop:
+    def make(steps: StepJournal | None) -> ExternalEventLoop:
         loops.append(parts.make_loop(steps))
         return loops[-1]
 

@@ -57,8 +57,8 @@ def test_what_does_not_fit_changes_nothing() -> None:
     assert len(loop.world.present()) == 1
 
 
-KNOWN = {"deadline": 3.4, "weight": 2, "submitted": 1, "exec_time": {"A,1": 2, "B,1": 2, "B,2": 1.2}}
-EVENTS = [
+KNOWN: dict[str, Any] = {"deadline": 3.4, "weight": 2, "submitted": 1, "exec_time": {"A,1": 2, "B,1": 2, "B,2": 1.2}}
+EVENTS: list[dict[str, Any]] = [
     {"kind": "arrival", "job": "J2", "values": KNOWN},
     {"kind": "arrivals", "jobs": [{"job": "J2", "values": KNOWN}]},
     {"kind": "completion", "job": "J1"},

@@ -78,7 +78,7 @@ def test_every_text_of_every_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "m.gsm").write_text(MODEL)
     (tmp_path / "secret.txt").write_text(f"password {TOKEN}")
     server = build_server(tmp_path, CallLimits(seconds=5.0))
-    seen = set()
+    seen: set[tuple[str, str]] = set()
 
     async def run() -> None:
         for tool in await server.list_tools():

@@ -51,7 +51,7 @@ REHEARSAL = 1.0  # seconds at most for a plan that only shows whether planning s
 
 
 @dataclass(eq=False)
-class LiveEventLoop(EventLoop):
+class ExternalEventLoop(EventLoop):
     """Implements `gpusched_dsl.online.live.session.LiveLoop`: equal calls make equal decisions.
 
     Jobs of the scenario arrive at the times of the scenario; others arrive by events, with their values. Between events

@@ -9,7 +9,7 @@ import pytest
 
 import gpusched_dsl
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.workflows.estimate import estimate_live
 from gpusched_dsl.workflows.why import explain_live
 
@@ -45,13 +45,13 @@ online Uncertain for TraceReplay {
 JOBS = {"a": (0, 4, 4), "b": (1, 2, 3), "c": (2, 4, 1), "d": (2, 2, 5)}
 
 
-def live_loop(folder: Path, online: str, method: str = "SJF") -> LiveEventLoop:
+def live_loop(folder: Path, online: str, method: str = "SJF") -> ExternalEventLoop:
     path = folder / "cluster.gsm"
     path.write_text(MODEL)
     return gpusched_dsl.load(path).live("Cluster", online=online, method=method)._loop
 
 
-def arrive(loop: LiveEventLoop, *names: str) -> None:
+def arrive(loop: ExternalEventLoop, *names: str) -> None:
     for name in names:
         submitted, needs, hours = JOBS[name]
         values = {"submitted": submitted, "needs": needs, "exec_time": hours}

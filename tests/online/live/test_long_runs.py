@@ -14,7 +14,7 @@ import gpusched_dsl
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.seen_names import SeenNames
 from gpusched_dsl.online.loops import forgetting
-from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.loops.forgetting import reads_ended_jobs
 from gpusched_dsl.workflows.estimate import estimate_live
 
@@ -28,13 +28,13 @@ ONLINE = """online Live for TraceReplay {
 """
 
 
-def loop_of(folder: Path, method: str = "SJF", more: str = "", head: str = HEAD) -> LiveEventLoop:
+def loop_of(folder: Path, method: str = "SJF", more: str = "", head: str = HEAD) -> ExternalEventLoop:
     path = folder / "long.gsm"
     path.write_text(head + CLUSTER + ONLINE + more + "}\n")
     return gpusched_dsl.load(path).live("Cluster", online="Live", method=method)._loop
 
 
-def drive(loop: LiveEventLoop, seed: int, jobs: int) -> list[Any]:
+def drive(loop: ExternalEventLoop, seed: int, jobs: int) -> list[Any]:
     """Jobs come and end in a random order; nodes fail and come back, some jobs are withdrawn."""
     draw, now, made, present = random.Random(seed), 0.0, list[Any](), list[str]()
     number = 0
@@ -165,7 +165,7 @@ scenario Start extends TenNodes { }
 def test_laws_of_forgotten_jobs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal laws are one, those that no job has any more are none; decisions are those of a run that keeps all."""
 
-    def run(kept: int) -> tuple[list[Any], LiveEventLoop]:
+    def run(kept: int) -> tuple[list[Any], ExternalEventLoop]:
         monkeypatch.setattr(forgetting, "KEPT", kept)
         path = tmp_path / "lengths.gsm"
         path.write_text(LENGTHS)

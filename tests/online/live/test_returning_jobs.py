@@ -9,7 +9,7 @@ import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.external import ExternalEventLoop
 
 TEXT = """
 import "gsdsl:trace_replay/policies.gsm";
@@ -23,15 +23,15 @@ online Live for TraceReplay {
 """
 
 
-def new_loop() -> LiveEventLoop:
-    return gs.loads(TEXT, base=Path.cwd()).live(online="Live", method="FIFO")
+def new_loop() -> ExternalEventLoop:
+    return gs.loads(TEXT, base=Path.cwd()).live(online="Live", method="FIFO")._loop
 
 
 def job(name: str, needs: int, hours: float = 2.0, submitted: float = 0.0) -> dict[str, Any]:
     return {"job": name, "values": {"needs": needs, "exec_time": hours, "submitted": submitted}}
 
 
-def running(loop: LiveEventLoop) -> dict[Any, int]:
+def running(loop: ExternalEventLoop) -> dict[Any, int]:
     """The jobs of the plan in effect, with their GPUs."""
     labels = loop.base.store.universes[loop.jobs_root].labels
     parts = loop.world.parts

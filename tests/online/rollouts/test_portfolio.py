@@ -13,7 +13,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.recorder import Recorder
 from gpusched_dsl.online.loops.base import SimulationLoop
-from gpusched_dsl.online.loops.external import LiveEventLoop
+from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.offered_load import plans_alone
 from gpusched_dsl.online.open import loop_of
 from gpusched_dsl.online.run_info import RunInfo
@@ -163,7 +163,7 @@ def test_a_live_run_decides_as_the_simulated_one(method: str) -> None:
     text = cluster(jobs)
     simulated = decisions(text, method)
     loop = driver(text, BLOCK, "S", method, external=True)
-    assert isinstance(loop, LiveEventLoop)
+    assert isinstance(loop, ExternalEventLoop)
     outcome = run(text, BLOCK, "S", method)
     names = outcome.base.labels("Jobs", outcome.base.all_codes("Jobs"))
     ends = sorted((float(end), str(name)) for end, name in zip(outcome.world.end, names, strict=True))
