@@ -87,7 +87,7 @@ def open_closed_streams() -> None:
         if nowhere != number:
             os.dup2(nowhere, number)
             os.close(nowhere)
-        stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 (until the end of the process)
+        stream: Any = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 (until the end of the process)
         setattr(sys, name, _Closed(stream) if name == "stdout" else stream)
 
 
