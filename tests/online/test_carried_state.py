@@ -5,14 +5,28 @@ Each program is one that a user writes first; it gives the right value, or `chec
 
 from __future__ import annotations
 
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import pytest
-from online_texts import run
+from online_texts import driver, run, setup
 
 from gpusched_dsl.language.blocks.online.online_block import check_online
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
+from gpusched_dsl.online.history import stretches_of
+from gpusched_dsl.online.journal.recorder import Recorder
+from gpusched_dsl.online.loops import forgetting
+from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.loops.branching import fork
+from gpusched_dsl.online.open import loop_of
+from gpusched_dsl.online.run_info import RunInfo
 
 # Jobs of one hour on a node without limits; a slot without a job costs 100 $ for each job that waits.
 SLOTS = """
@@ -232,3 +246,152 @@ def test_the_rate_of_the_last_plan_counts_a_job_that_ends_at_this_event() -> Non
     line = "carry used[t] = sum[j in Jobs, n in Nodes where team[j] == t] 1[h] * run[j, n];"
     outcome = run(teams(line), "Loop", "S", "Fair")
     assert outcome.world.first_start.tolist() == pytest.approx([0.0, 6.0, 1.0])
+
+
+# --- the same numbers by other means ---------------------------------------------------------------------------------
+
+DECAYED = (
+    "carry used[t] = previous(used[t]) * 0.5 ^ (elapsed / half_life)"
+    " + executed(sum[j in Jobs, n in Nodes where team[j] == t] run[j, n]);"
+    "carry seen = previous(seen) + elapsed;"
+)
+OUTAGES = "outage n in Nodes every exponential(mean = 2[h]) lasting 0.3[h];"
+
+
+def crowd(seed: int, events: str, more: str = "") -> str:
+    """Twelve jobs of two teams on two nodes, with gaps in which the cluster is empty."""
+    draw = random.Random(seed)
+    rows = "  ".join(
+        f"j{i} {draw.uniform(0, 12):.3f} {draw.uniform(0.1, 2):.3f} {draw.choice(['red', 'blue'])}" for i in range(12)
+    )
+    text = teams(DECAYED + more, events)
+    first = text.index("scenario S")
+    return text[:first] + (
+        "scenario S for Shares { Nodes = { n1, n2 };  Teams = { red, blue };"
+        f" table Jobs: submitted[h] length[h] team = {rows}; }}"
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("events", "more"),
+    [
+        ("arrival, completion", ""),
+        ("every 0.7[h]", ""),
+        ("arrival, every 3[h]", OUTAGES),
+        ("completion, every 2[h]", ""),
+    ],
+)
+def test_decayed_usage_of_teams_is_that_of_the_history(seed: int, events: str, more: str) -> None:
+    """At each plan, usage follows from where the jobs really were, which the run reports at its end."""
+    seen: list[tuple[float, list[float], float]] = []
+
+    def note(loop: SimulationLoop) -> None:
+        assert loop.past is not None
+        kept = loop.past.kept
+        seen.append((loop.world.now, kept["used"].values.tolist(), float(kept["seen"].values[0])))
+
+    outcome = driver(crowd(seed, events, more), "Loop", "S", "Fair", on_plan=note, fast=False).run()
+    found, teams_of = stretches_of(outcome.world), outcome.base.store.params["team"].values
+    expected, last = [0.0, 0.0], seen[0][0]
+    assert len(seen) > 5
+    for time, used, span in seen:
+        for team in (0, 1):
+            of_team = teams_of[found.job] == team
+            inside = found.end[of_team].clip(last, time) - found.start[of_team].clip(last, time)
+            expected[team] = expected[team] * 0.5 ** (time - last) + inside.sum()
+        assert used == pytest.approx(expected, abs=1e-9)
+        assert span == pytest.approx(time - seen[0][0])
+        last = time
+
+
+def _after(calls: int) -> Callable[[], bool]:
+    """Return a function that is true after so many calls."""
+    count = itertools.count()
+    return lambda: next(count) >= calls
+
+
+def test_a_run_that_stops_and_continues_in_its_journal_has_the_same_state(tmp_path: Path) -> None:
+    text = crowd(1, "arrival, completion, failure", OUTAGES)
+    whole = driver(text, "Loop", "S", "Fair", fast=False)
+    outcome = whole.run()
+    stateless = replace(setup(text, "Loop", "S", "Fair")).stateless()
+    about = RunInfo("Fair", None, "S", {}, {}, {})
+    again = whole
+    for steps in (9, 40, 100_000):
+        with Recorder(tmp_path / "run.db", stateless, about) as recorder:
+            again = loop_of(stateless, journal=recorder.steps, fast=False, stop=_after(steps))
+            ended = again.run()
+    assert ended.world.end.tolist() == outcome.world.end.tolist()
+    assert whole.past is not None
+    assert again.past is not None
+    for name, values in whole.past.kept.items():
+        assert again.past.kept[name].values.tolist() == values.values.tolist()
+
+
+def test_a_copy_of_a_run_has_its_own_past() -> None:
+    text = crowd(2, "arrival, completion")
+    loop = driver(text, "Loop", "S", "Fair", fast=False)
+    while loop.step_count < 5:
+        loop.step()
+    other = fork(loop, 0)
+    before = loop.past
+    while not other.step():
+        pass
+    assert loop.past is before
+    assert other.past is not before
+    rest = loop.run()
+    assert rest.world.end.tolist() == other.world.end.tolist()
+
+
+def test_fast_replay_gives_way_where_the_policy_reads_the_state() -> None:
+    text = crowd(3, "arrival, completion")
+    fast, slow = run(text, "Loop", "S", "Fair"), driver(text, "Loop", "S", "Fair", fast=False).run()
+    assert any("`used` is carried" in reason for reason in fast.event_by_event)
+    assert fast.world.end.tolist() == slow.world.end.tolist()
+
+
+LIVE_MODEL = """
+import "gsdsl:trace_replay/policies.gsm";
+model Shares extends TraceReplay { param used in h default 0[h];  param ended in h default 0[h]; }
+policy Fair for Shares { order j in Jobs by submitted[j]; place best_fit, new_node, wait; keep running; }
+online Live for Shares {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion;
+  carry remaining[j] = remaining[j];
+  carry clock = now;
+  carry used = previous(used) * 0.5 ^ (elapsed / 1[h]) + executed(sum[j in Jobs, n in Nodes] needs[j] * run[j, n]);
+  MORE
+}
+scenario S for Shares { Nodes = { n1 };  gpus["n1"] = 4;  Jobs = { }; }
+"""
+
+
+def live_used(folder: Path, more: str = "") -> tuple[list[float], int]:
+    """The usage at each plan of a live run of jobs that come and end, and the jobs that it still knows."""
+    import gpusched_dsl
+
+    path = folder / "live.gsm"
+    path.write_text(LIVE_MODEL.replace("MORE", more))
+    loop: Any = gpusched_dsl.load(path).live("S", online="Live", method="Fair")
+    used = []
+    for number in range(12):
+        values = {"submitted": float(number), "needs": 1 + number % 3, "exec_time": 1}
+        loop.on_event({"kind": "arrival", "time": float(number), "job": f"j{number}", "values": values})
+        used.append(float(loop.past.kept["used"].values[0]))
+        loop.on_event({"kind": "completion", "time": number + 0.5 + 0.03 * number, "job": f"j{number}"})
+    return used, len(loop.world.status)
+
+
+def test_a_long_live_run_forgets_jobs_and_not_what_they_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected, everything = live_used(tmp_path)
+    by_hand, value = [0.0], 0.0
+    for number in range(11):
+        value = value * 0.5 + (1 + number % 3) * (0.5 + 0.03 * number)
+        by_hand.append(value)
+    assert expected == pytest.approx(by_hand)
+    monkeypatch.setattr(forgetting, "KEPT", 1)
+    found, kept = live_used(tmp_path)
+    assert found == expected
+    assert kept < 5 < everything == 12
+    assert live_used(tmp_path, "carry ended = 1[h] * sum[j in Jobs] done[j];")[1] == 12  # reads jobs that have ended

@@ -305,6 +305,8 @@ class ExternalEventLoop(EventLoop):
         if len(self.world.stretches) >= 2 * forgetting.KEPT:
             self.world.stretches = []
         jobs = ended_long_ago(self.world) if self._forgets else self.world.running[:0]
+        if self.past is not None:  # `carry` reads the jobs of the last plan
+            jobs = jobs[self.world.end[jobs] < self.past.time]
         if not len(jobs):
             return
         world, root = self.world, self.jobs_root
