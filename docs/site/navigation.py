@@ -14,6 +14,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/data_formats",
         "docs/policies",
         "docs/online",
+        "docs/state",
         "docs/lookahead",
         "docs/running",
         "docs/reports",

@@ -1,0 +1,167 @@
+"""The examples of docs/state.md: each line of the page runs, with values that were computed by hand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from online_texts import driver, run
+
+from gpusched_dsl.online.loops.base import SimulationLoop
+
+PAGE = Path(__file__).parents[2] / "docs" / "state.md"
+LINES = [line for block in re.findall(r"```gsm\n(.*?)```", PAGE.read_text(), re.DOTALL) for line in block.split(";\n")]
+
+
+def line_of(*targets: str) -> str:
+    """Return the lines of the page that carry some parameters."""
+    found = [line for line in LINES for target in targets if line.startswith(f"carry {target} =")]
+    assert len(found) == len(targets), targets
+    return "".join(f"{line};\n" for line in found)
+
+
+SLOTS = """
+model Power {
+  set Jobs;  set Slots ordered;
+  param watts[Jobs] in kW;  param hours[Jobs] in h default 1[h];  param arrives[Jobs];
+  param slot in h = 1[h];
+  param top in kW >= 0 default 0[kW];  param last_power in kW >= 0 default 0[kW];
+  param used in kWh >= 0 default 0[kWh];  param budget in kWh default 1000[kWh];
+  var train[j in Jobs, h in Slots] binary;
+  var load[Slots] in kW >= 0;
+  let power[h in Slots] in kW = sum[j in Jobs] watts[j] * train[j, h];
+  minimize cost in $ {
+    demand: 1[$/kW] * max[h in Slots] max(load[h] - top, 0[kW]);
+    ramp: RAMP[$/kW] * sum[h in Slots] max(power[h] - (power[h-1] else last_power), 0[kW]);
+    wait: sum[j in Jobs, h in Slots] 100[$/h] * (1[h] - 1[h] * train[j, h]);
+  }
+  constraint loads[h in Slots]: load[h] == power[h];
+  constraint enough[j in Jobs]: sum[h in Slots] 1[h] * train[j, h] <= hours[j];
+  constraint kept: used + sum[h in Slots] slot * power[h] <= budget;
+  placement train[j, h] { job j;  slot h;  lasts 1[h]; }
+}
+online Loop for Power {
+  window h in Slots lookahead 1 commit 1;
+  arrive j in Jobs at arrives[j];
+  work hours[j];
+  speed 1;
+  replan on every 1 slots;
+  carry hours[j] = hours[j] - done[j];
+  CARRY
+  charge demand in $ = sum[h in Slots] 1[$/kW] * max(load[h] - top, 0[kW]);
+  charge ramp in $ = sum[h in Slots] RAMP[$/kW] * max(power[h] - (power[h-1] else last_power), 0[kW]);
+}
+scenario S for Power {
+  Slots = 0..5;  budget = 35[kWh];
+  table Jobs: watts[kW] arrives = a 10 0  b 5 1  c 10 2  d 10 4;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("targets", "ramp", "charges", "done"),
+    [
+        (["top", "last_power", "used"], 0, {"demand": 10.0}, 4),
+        (["top", "last_power", "used"], 1, {"demand": 10.0, "ramp": 25.0}, 4),
+    ],
+)
+def test_examples_with_windows(targets: list[str], ramp: int, charges: dict[str, float], done: int) -> None:
+    text = SLOTS.replace("CARRY", line_of(*targets)).replace("RAMP", str(ramp))
+    outcome = run(text, "Loop", "S", "highs")
+    found = {name: value for name, value in outcome.world.ledger.totals.items() if value}
+    assert found == pytest.approx(charges)
+    assert (outcome.world.done > 0.5).sum() == done
+
+
+def test_a_month_begins_anew() -> None:
+    """Months of three slots: the peak of 10 kW is paid in each of them."""
+    text = SLOTS.replace("CARRY", line_of("top", "last_power").replace("2880", "3")).replace("RAMP", "0")
+    assert run(text, "Loop", "S", "highs").world.ledger.totals["demand"] == pytest.approx(20.0)
+
+
+def test_a_budget_ends_what_the_month_may_use() -> None:
+    text = SLOTS.replace("CARRY", line_of("used", "last_power")).replace("RAMP", "0").replace("35[kWh]", "25[kWh]")
+    outcome = run(text, "Loop", "S", "highs")
+    assert (outcome.world.done > 0.5).tolist() == [True, True, True, False]
+
+
+EVENTS = """
+model Shares {
+  set Jobs;  set Teams;  set Nodes;  set Kinds;
+  param kind[Nodes] within Kinds;  param team[Jobs] within Teams;
+  param submitted[Jobs] in h;  param length[Jobs] in h > 0;
+  param remaining[Jobs] default 1;  param gpus[Jobs] default 1;
+  param used[Teams] in h default 0[h];  param half_life in h default 1[h];
+  param received[Jobs, Kinds] in h default 0[h];  param since_start[Jobs] in h default 0[h];
+  param was_running[Jobs] default 0;  param restarts[Jobs] default 0;
+  var run[Jobs, Nodes] binary;
+  maximize served: sum[j in Jobs, n in Nodes] run[j, n];
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint alone[n in Nodes]: sum[j in Jobs] run[j, n] <= 1;
+  placement run[j, n] { job j;  node n;  lasts remaining[j] * length[j]; }
+}
+policy Shortest for Shares { order j in Jobs by length[j]; place new_node exclusive, wait; }
+online Loop for Shares {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion, failure, recovery;
+  carry remaining[j] = remaining[j];
+  CARRY
+}
+scenario S for Shares {
+  Kinds = { fast };  table Nodes: kind = n1 fast;  Teams = { red, blue };
+  table Jobs: submitted[h] length[h] team = a 0 4 red  b 1 1 blue  c 3 2 red;
+}
+"""
+
+
+def states(*targets: str) -> list[tuple[float, dict[str, list[float]]]]:
+    """The time of each plan, and the accumulated values in it."""
+    found = []
+
+    def note(loop: SimulationLoop) -> None:
+        assert loop.past is not None
+        found.append((loop.world.now, {name: k.values.tolist() for name, k in loop.past.kept.items()}))
+
+    given: dict[str, Any] = {"on_plan": note, "fast": False}
+    driver(EVENTS.replace("CARRY", line_of(*targets)), "Loop", "S", "Shortest", **given).run()
+    return found
+
+
+def test_received_time_and_the_time_since_a_start() -> None:
+    """`a` runs from 0 to 1, `b` from 1 to 2, `a` from 2 to 3, `c` from 3 to 5, `a` from 5 to 7."""
+    found = states("received[j, k]", "since_start[j]")
+    assert [time for time, _ in found] == pytest.approx([0, 1, 2, 3, 5])
+    assert [values["received"][0] for _, values in found] == pytest.approx([0, 1, 1, 2, 2])
+    assert [values["received"][1] for _, values in found[1:]] == pytest.approx([0, 1, 1, 1])  # from its arrival on
+    assert found[-1][1]["received"][2] == pytest.approx(2.0)
+    assert [values["since_start"][0] for _, values in found] == pytest.approx([0, 1, 0, 1, 0])
+
+
+def test_restarts_are_counted_once_each() -> None:
+    """`a` gives way at 1 and at 3."""
+    found = states("was_running[j]", "restarts[j]")
+    assert [values["restarts"][0] for _, values in found] == pytest.approx([0, 0, 1, 1, 2])
+    assert found[1][1]["restarts"] == pytest.approx([0, 0])
+
+
+def test_a_half_life_decays_what_was_used() -> None:
+    found = states("used[t]")
+    assert [values["used"] for _, values in found] == [
+        pytest.approx(pair) for pair in ([0, 0], [1, 0], [0.5, 1], [1.25, 0.5], [0.3125 + 2, 0.125])
+    ]
+
+
+def test_each_line_of_the_page_is_here() -> None:
+    tested = {
+        "top",
+        "last_power",
+        "used",
+        "used[t]",
+        "received[j, k]",
+        "since_start[j]",
+        "was_running[j]",
+        "restarts[j]",
+    }
+    assert {re.match(r"carry (.*?) =", line).group(1) for line in LINES if line.strip()} == tested  # type: ignore[union-attr]
