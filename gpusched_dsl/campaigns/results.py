@@ -104,7 +104,9 @@ def write_results(table: pl.DataFrame, path: Path) -> None:
             if path.suffix == ".parquet":
                 table.write_parquet(beside)
             elif path.suffix == ".csv":
-                table.write_csv(beside)
+                from gpusched_dsl.reporting.csv_files import csv_text
+
+                beside.write_text(csv_text(table), encoding="utf-8", newline="")
             else:
                 table.write_json(beside)
     except OSError as failure:

@@ -1,4 +1,4 @@
-"""Results as CSV: one file per variable, safe to open in a spreadsheet."""
+"""Results as CSV, safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import polars as pl
 from gpusched_dsl.data.sources.writing import make_folder, write_text
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_RISKY = r"^[=+\-@\t\r]"
+# What spreadsheets read as a formula, also in the full width of East Asian keyboards and behind blanks.
+_RISKY = r"^(?:[\t\r\n]|[\s\x00-\x1f]*[=+\-@\uff1d\uff0b\uff0d\uff20])"
 
 
 def write_csv_folder(folder: Path, tables: dict[str, pl.DataFrame]) -> list[Path]:
@@ -34,12 +35,12 @@ def write_csv_folder(folder: Path, tables: dict[str, pl.DataFrame]) -> list[Path
 
 def csv_text(frame: pl.DataFrame) -> str:
     """Return the table as CSV; texts that a spreadsheet would read as formulas get a leading `'`."""
-    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    safe_frame = frame.with_columns(
-        pl.when(pl.col(name).str.contains(_RISKY) & ~pl.col(name).str.contains(_NUMBER))
-        .then(pl.concat_str(pl.lit("'"), pl.col(name)))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in texts
-    )
-    return safe_frame.write_csv()
+    names = [name for name, dtype in frame.schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)]
+    headings = pl.Series("name", frame.columns, pl.String).to_frame().select(_safe("name"))["name"]
+    return frame.with_columns(map(_safe, names)).rename(dict(zip(frame.columns, headings, strict=True))).write_csv()
+
+
+def _safe(column: str) -> pl.Expr:
+    text = pl.col(column).cast(pl.String)
+    is_risky = text.str.contains(_RISKY) & ~text.str.contains(_NUMBER)
+    return pl.when(is_risky).then(pl.concat_str(pl.lit("'"), text)).otherwise(text).alias(column)

@@ -84,7 +84,9 @@ class Flexibility(FlexibilityData, Report):
 
     def csv_text(self) -> str:
         """Return the table of offers as CSV."""
-        return self.table.write_csv()
+        from gpusched_dsl.reporting.csv_files import csv_text
+
+        return csv_text(self.table)
 
     def lines(self) -> list[str]:
         """Return the output of `gsdsl flexibility`."""

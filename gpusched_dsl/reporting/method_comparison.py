@@ -108,7 +108,9 @@ class MethodComparison(Report, Generic[Row]):
 
     def csv_text(self) -> str:
         """The table as CSV."""
-        return self.table.write_csv()
+        from gpusched_dsl.reporting.csv_files import csv_text
+
+        return csv_text(self.table)
 
     def to_csv(self, path: str | Path) -> None:
         """Write the table as CSV, completely or not at all; raise DiagnosticError (GSM6008)."""

@@ -1,12 +1,15 @@
+import csv
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+import gpusched_dsl
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.csv_files import csv_text, write_csv_folder
@@ -111,8 +114,22 @@ def test_csv_cells_are_no_formulas() -> None:
     assert rows[7:] == ["-3,-1.0", "+1.5e3,-1.0", "a=b,-1.0", "j1,-1.0", '"",-1.0', '"a,b",-1.0']
 
 
-def test_csv_cells_do_not_start_with_a_tab() -> None:
-    assert csv_text(pl.DataFrame({"job": ["\t=1+1", "\r=1+1"]})).startswith("job\n'\t=1+1\n")
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical, None])
+def test_csv_cells_of_any_kind_are_no_formulas(kind: type | None) -> None:
+    starts = ["\t", "\r", "\n", "\n=", " =", "\x00=", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\u3000\uff1d"]
+    risky = [f"{start}1+1" for start in starts]
+    frame = pl.DataFrame({"job": pl.Series(risky, dtype=pl.Enum(risky) if kind is None else kind), "=A1": 1})
+    read = list(csv.reader(StringIO(csv_text(frame), newline="")))
+    assert read == [["job", "'=A1"], *(["'" + text, "1"] for text in risky)]
+
+
+def test_no_other_function_writes_results_as_csv() -> None:
+    """Besides it, only data are written that models read again, and one text that is hashed."""
+    package = Path(gpusched_dsl.__file__).parent
+    files = [path for path in package.rglob("*.py") if ".write_csv(" in path.read_text(encoding="utf-8")]
+    assert {path.relative_to(package).as_posix() for path in files} == {
+        "reporting/csv_files.py", "cli/trace.py", "cli/profile.py", "data/sources/formatted.py",
+    }  # fmt: skip
 
 
 def test_a_result_leads_back_to_its_point(problem: Problem, solved: Solve, tmp_path: Path) -> None:

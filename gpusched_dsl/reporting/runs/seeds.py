@@ -164,10 +164,12 @@ class SeedComparison(Report):
 
     def csv_text(self) -> str:
         """Return `table` as CSV; with several methods also the mean and the difference of each row's method."""
+        from gpusched_dsl.reporting.csv_files import csv_text
+
         table = self.table
         if self.paired is not None:
             table = table.join(self.paired.table.select("method", *PAIRED), on="method", how="left")
-        return table.write_csv()
+        return csv_text(table)
 
     def to_csv(self, path: str | Path) -> None:
         """Write the same as a file, completely or not at all; raise DiagnosticError (GSM6008)."""
