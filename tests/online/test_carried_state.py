@@ -235,6 +235,22 @@ def test_executed_reads_no_derived_parameter_of_a_carried_one() -> None:
     assert (found.code, found.help) == ("GSM1681", "declare `left` as a `let`")
 
 
+def test_rows_over_what_present_jobs_have_had_are_told() -> None:
+    """A budget that adds up the work done by present jobs forgets those that ended."""
+    had = "param had[Jobs] in h default 0[h];  var train"
+    row = "constraint kept: sum[j in Jobs] watts[j] * had[j] + sum[h in Slots] 1[h] * power[h] <= budget;  placement"
+    text = (
+        slots("carry had[j] = done[j];")
+        .replace("var train", had)
+        .replace("constraint kept: used", "constraint old: used")
+    )
+    [found] = reports(text.replace("placement", row))
+    assert (found.code, found.severity.value) == ("GSM1682", "warning")
+    assert found.primary is not None
+    used = row.replace("watts[j] * had[j]", "had[j] * sum[h in Slots] watts[j] * train[j, h] / 1[h]")
+    assert reports(text.replace("placement", used)) == []  # a coefficient of a decision of the job
+
+
 def test_a_team_pays_for_its_jobs_that_have_ended() -> None:
     """Red has used 1 h when red and blue wait: blue is first, though red came first."""
     outcome = run(teams(USED), "Loop", "S", "Fair")
@@ -373,7 +389,7 @@ def live_used(folder: Path, more: str = "") -> tuple[list[float], int]:
 
     path = folder / "live.gsm"
     path.write_text(LIVE_MODEL.replace("MORE", more))
-    loop: Any = gpusched_dsl.load(path).live("S", online="Live", method="Fair")
+    loop: Any = gpusched_dsl.load(path).live("S", online="Live", method="Fair")._loop
     used = []
     for number in range(12):
         values = {"submitted": float(number), "needs": 1 + number % 3, "exec_time": 1}

@@ -122,6 +122,8 @@ def _report_circle(circle: list[str], by_name: Mapping[str, Ordered], needs: Nee
         if bounds
         else "only the value of a parameter with indices may read the parameter, at other indices"
         if len(circle) == 1
+        else "join them in one parameter with another index, as `state[k in 1..2, t in Steps]`, which may read itself"
+        if all(isinstance(by_name[name], tree.ParamDecl) and by_name[name].indexing is not None for name in circle)
         else "define one of them without the others",
     )
 

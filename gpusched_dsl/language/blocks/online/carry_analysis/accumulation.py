@@ -14,12 +14,17 @@ from functools import cached_property
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import WindowView
 from gpusched_dsl.language.blocks.online.carry_analysis.vanishing import vanishes
 from gpusched_dsl.language.checked import (
+    Arithmetic,
+    CheckedModel,
     ComparisonChain,
     Constant,
+    Element,
     Executed,
     IfThenElse,
+    IndexRef,
     IndexVar,
     LetRef,
+    Negate,
     ParamRef,
     Reduction,
     Shift,
@@ -39,7 +44,9 @@ def prove_accumulation(online: CheckedOnline, view: WindowView, diagnostics: Dia
     """Report GSM1649 (a value that forgets earlier plans) and GSM1680 (one that never changes)."""
     for carry in online.carries:
         if carry.target not in CLOCK:
-            _Accumulation(online, view, carry, diagnostics).check()
+            accumulation = _Accumulation(online, view, carry, diagnostics)
+            accumulation.check()
+            accumulation.check_rows()
 
 
 @dataclass
@@ -206,6 +213,35 @@ class _Accumulation:
         """Whether the value depends on earlier plans."""
         return self._reads_last_plan or not self._names.isdisjoint(self.online.previous_names)
 
+    def check_rows(self) -> None:
+        """Check rows of the model that add up what jobs have had: a plan has the present jobs only."""
+        own = [i for i in self.carry.variables if self._is_job(i)]
+        history = bool(own) and (self._is_state or "done" in self._names) and not self._references(self.carry.target)
+        for owner in self.view.owners if history else ():
+            for part in self.view.with_lets(owner.body):
+                if not owner.constraint or not isinstance(part, Reduction) or part.op != "sum":
+                    continue
+                for job in filter(self._is_job, part.indexing.variables):
+                    found = _bare(part.body, self.online.base, self.carry.target, job)
+                    if found is not None:
+                        self._report_row(part, found)
+                        return
+
+    def _is_job(self, index: IndexVar) -> bool:
+        return isinstance(index.type, Element) and index.type.root == self.online.jobs_root
+
+    def _report_row(self, part: Reduction, found: ParamRef) -> None:
+        self.diagnostics.error(
+            "GSM1682",
+            f"`{found.span.text}` is added up over the present jobs: what ended jobs have had is missing",
+            part.span,
+            "becomes less when a job ends",
+            secondary=[Label(self.carry.span, "carried here")],
+            help="carry the sum instead, in a parameter without jobs: right sides of `carry` range over all jobs that "
+            "have arrived",
+            severity=Severity.WARNING,
+        )
+
     # --- slots of earlier plans --------------------------------------------------------------------------------------
 
     def _check_slots(self) -> None:
@@ -295,6 +331,24 @@ class _Accumulation:
             first, last = part.span.start - whole.start, part.span.end - whole.start
             text = f"{text[:first]}previous({text[first:last]}){text[last:]}"
         return f"carry {self._target} = {' '.join(text.split())};"
+
+
+def _bare(expr: TypedExpr, model: CheckedModel, name: str, job: IndexVar) -> ParamRef | None:
+    """Return a reference to a parameter of a job that no decision of the job multiplies."""
+    if vanishes(expr, model, job):
+        return None
+    if isinstance(expr, Negate):
+        return _bare(expr.operand, model, name, job)
+    if isinstance(expr, Arithmetic) and expr.op in "+-":
+        return _bare(expr.left, model, name, job) or _bare(expr.right, model, name, job)
+    for part in walk(expr):
+        if isinstance(part, ParamRef) and part.name == name and _has(part.subscripts, job):
+            return part
+    return None
+
+
+def _has(subscripts: Iterable[TypedExpr], job: IndexVar) -> bool:
+    return any(isinstance(s, IndexRef) and s.variable is job for s in subscripts)
 
 
 def _edits(references: Iterable[ParamRef]) -> Fix:
