@@ -18,7 +18,7 @@ from gpusched_dsl.campaigns.measures import measures_of_run, measures_of_solve
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord, StoredDiagnostic, Task, TextSource, encode, read_task
 from gpusched_dsl.compiling.build import Permissions, check_solvable
 from gpusched_dsl.compiling.selection import SelectedScenario
-from gpusched_dsl.language.blocks.campaigns.methods import NAMES_METHOD, START, options_for
+from gpusched_dsl.language.blocks.campaigns.methods import START, options_for
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
@@ -28,7 +28,6 @@ from gpusched_dsl.workflows.text_start import StartPolicy
 
 PERFORM = "gpusched_dsl.campaigns.execute:perform"  # the function of a worker for tasks
 ENDED_WITH_ERROR = "error"
-PREFIX = "program:"
 RELEASED = "a released version"
 _workspaces: dict[TextSource, Workspace] = {}
 
@@ -137,11 +136,7 @@ def _change_error(what: str) -> Diagnostic:
 
 
 def _check_options(task: Task) -> None:
-    """Raise DiagnosticError for what the check of a campaign refuses: programs, options that texts may not set."""
-    for name in (task.method, *(str(task.options[option]) for option in NAMES_METHOD if option in task.options)):
-        if name.startswith(PREFIX):
-            message = f"`{name}` is a program, which no campaign starts"
-            raise DiagnosticError([Diagnostic("GSM1602", message, help="name a policy or a solver")])
+    """Raise DiagnosticError for options of solvers that a text may not set, as the check of its campaign does."""
     own = options_for(task.verb)
     found = [refused_option(task.method, name, value) for name, value in task.options.items() if name not in own]
     refused = [diagnostic for diagnostic in found if diagnostic is not None]

@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.drivers.settings import read_settings
+    from gpusched_dsl.data.sources.secret_files import secret_warnings
+    from gpusched_dsl.drivers.settings import SECRETS, read_settings
 
     _check(options)
     settings, cluster = read_settings(Path(options.file))
+    output.report(secret_warnings(*(settings.cluster_settings.get(name) for name in SECRETS)))
     workspace = read_workspace(settings.model, options.allow_outside, output)
     if options.check:
         return _show_observation(workspace, settings, cluster, output)

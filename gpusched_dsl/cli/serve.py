@@ -25,6 +25,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         message = f"the service needs the Python packages {', '.join(missing)}"
         raise DiagnosticError([Diagnostic("GSM5501", message, help="pip install 'gpusched-dsl[serve]'")])
+    from gpusched_dsl.data.sources.secret_files import secret_warnings
     from gpusched_dsl.service.access import Tokens, read_tokens
     from gpusched_dsl.service.application import RequestLimits, Service
     from gpusched_dsl.service.metrics import Metrics
@@ -33,6 +34,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.service.sessions import Sessions
 
     tokens = Tokens() if options.no_token else read_tokens(Path(options.token_file))
+    output.report(secret_warnings(options.token_file, options.tls_key))
     workspace = read_workspace(Path(options.file), options.allow_outside, output)
     if is_policy(workspace, options.method):
         announce_compiling(output)

@@ -18,6 +18,7 @@ from gpusched_dsl.language.source import Span
 
 FREEZE = "freeze"  # the file in the folder that stops all actions
 PATHS = ("kubeconfig", "token_file", "commands")  # entries of drivers that are paths
+SECRETS = ("kubeconfig", "token_file")  # those of them that only their owner should be able to read
 
 
 @dataclass(frozen=True)

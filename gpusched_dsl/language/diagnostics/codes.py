@@ -347,6 +347,7 @@ CODES: dict[str, str] = {
     "GSM5505": "request does not fit",
     "GSM5506": "session does not accept requests",
     "GSM5508": "request from another site",
+    "GSM5510": "others can read a file of secrets",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "invalid command line",
