@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,22 @@ from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.compiling.gangs import gang_rows
 from gpusched_dsl.data.chunks import DataChunk
 from gpusched_dsl.data.sources.python_values import pieces_of
-from gpusched_dsl.drivers.observed_jobs import ClusterHistory, JobHistory
+from gpusched_dsl.drivers.capacity import capacity_of
+from gpusched_dsl.drivers.observed_jobs import ClusterHistory, JobHistory, Stay
 from gpusched_dsl.drivers.observed_plans import NAME, ObservedPlanner, ObservedStays, index_columns
+from gpusched_dsl.drivers.occupancy import Occupancy, gpu_hours
+from gpusched_dsl.drivers.shared_loop import SharedCluster, SharedLoop
 from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.units import UNITS, number_factor
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.capacity_bound import capacity_bounds
 from gpusched_dsl.online.data.base import EVERYTHING, Base
 from gpusched_dsl.online.data.updates import with_jobs
+from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.setup import RunSetup, set_up
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.progress import CostSamples
@@ -36,13 +43,35 @@ from gpusched_dsl.reporting.runs.summary import broken_text
 NOTHING = "GSM5411"
 
 
+MOST_LEFT_OUT = 0.1  # share of the GPU hours: with more of them left out, no method is called better
+
+
+class _Unranked(RunComparison):
+    """A comparison in which no row is the best."""
+
+    def rank_value(self, row: RunRow) -> float | None:
+        return None
+
+
 @dataclass(frozen=True, eq=False)
 class ShadowComparison:
-    """Rows of the cluster and of the methods over the same jobs; `left_out` counts observed jobs that are not."""
+    """Rows of the cluster and of the methods over the same jobs; `left_out` counts observed jobs that are not.
+
+    `gpu_hours` are those of the compared jobs, `hours_left_out` those of all others, which no method could use.
+    `interruptions` counts by method how often left-out work has taken the GPUs of a job.
+    """
 
     runs: RunComparison
     jobs: int
     left_out: int
+    gpu_hours: float = 0.0
+    hours_left_out: float = 0.0
+    interruptions: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def share_left_out(self) -> float:
+        """The share of the GPU hours that is not compared."""
+        return self.hours_left_out / total if (total := self.gpu_hours + self.hours_left_out) else 0.0
 
     def summary(self) -> tuple[str, ...]:
         """The lines below the table: who was compared, and what each method saves."""
@@ -50,18 +79,20 @@ class ShadowComparison:
         lines = [f"compared: {self.jobs} jobs that the cluster has run and that have ended"]
         if self.left_out:
             lines.append(f"left out: {self.left_out} jobs that wait or run, never ran, or have no data")
+        if self.hours_left_out:
+            lines.append(
+                f"left-out work has used {self.hours_left_out:.3g} GPU hours, {self.share_left_out:.1%} of all; "
+                "in every row it occupies the GPUs that it has occupied"
+            )
+        for method, count in self.interruptions.items():
+            if count:
+                lines.append(f"left-out work takes the GPUs of jobs of {method} {count_text(count, 'time')}")
         if observed is None:
             return tuple(lines)
-        for row in self.runs.rows[1:]:
-            if row.result is None or row.result.ended != "finished":
-                continue
-            if row.result.is_broken:
-                lines.append(f"{row.method} violates the model, so no saving is stated: {broken_text(row.result)}")
-                continue
-            saved = observed.total - row.result.total
-            share = f" ({saved / observed.total:.1%})" if observed.total else ""
-            word = "would have saved" if saved >= 0 else "would have cost more by"
-            lines.append(f"{row.method} {word} {abs(saved):.6g} {observed.money}{share if saved >= 0 else ''}")
+        if self.share_left_out > MOST_LEFT_OUT:
+            lines.append(f"more than {MOST_LEFT_OUT:.0%} of the GPU hours are left out, so no method is called better")
+            return tuple(lines)
+        lines += [line for row in self.runs.rows[1:] if (line := self._saving(row, observed))]
         bound = self.runs.bound
         if bound is not None and bound.value is not None and observed.total:
             most = max(0.0, observed.total - bound.value)
@@ -70,14 +101,36 @@ class ShadowComparison:
             )
         return tuple(line.strip() for line in lines)
 
+    def _saving(self, row: RunRow, observed: RunResult) -> str:
+        """What a method saves against the cluster, "" if it has not finished."""
+        if row.result is None or row.result.ended != "finished":
+            return ""
+        if row.result.is_broken:
+            return f"{row.method} violates the model, so no saving is stated: {broken_text(row.result)}"
+        saved = observed.total - row.result.total
+        if abs(saved) <= ROUNDING * max(1.0, abs(observed.total), abs(row.result.total)):
+            return f"{row.method} would have cost the same"
+        if saved < 0:
+            return f"{row.method} would have cost more by {-saved:.6g} {observed.money}"
+        share = f" ({saved / observed.total:.1%})" if observed.total else ""
+        return f"{row.method} would have saved {saved:.6g} {observed.money}{share}"
+
 
 def compare_with_cluster(
-    workspace: Workspace, config: RunConfig, history: ClusterHistory, start: float, methods: Sequence[str]
+    workspace: Workspace,
+    config: RunConfig,
+    history: ClusterHistory,
+    start: float,
+    methods: Sequence[str],
+    *,
+    checkpoints: bool = False,
 ) -> ShadowComparison:
     """Run each method on the jobs of a history, and the cluster's own decisions.
 
     `start` is time 0 in seconds since 1970. Every job arrives when it was submitted, or at time 0, and takes as much
-    longer or shorter than planned as its last execution did. Raises DiagnosticError as runs do, and GSM5411 without
+    longer or shorter than planned as its last execution did. All other jobs occupy their GPUs as they did, and a job
+    runs only on nodes that have what it demands. With `checkpoints`, a job that left-out work halts keeps its progress,
+    otherwise it begins again. Raises DiagnosticError as runs do, and GSM5411 without
     jobs to compare.
     """
     jobs = history.comparable
@@ -85,17 +138,63 @@ def compare_with_cluster(
     if not jobs:
         message = "there is no job to compare: none has run and ended while it was observed"
         raise DiagnosticError([Diagnostic(NOTHING, message, help="let the command run longer")])
+    names = {job.name for job in jobs}
+    others = [stay for job in history.jobs.values() if job.name not in names for stay in job.executions(history.until)]
+    compared = _Compared(jobs, others, history, start, checkpoints)
     rows: list[RunRow] = []
+    interruptions: dict[str, int] = {}
     for method in (NAME, *methods):
         wanted = replace(config, method=config.method if method == NAME else method, journal=None, bound=False)
         try:
-            rows.append(RunRow(method, _run(workspace, wanted, jobs, start, observed=method == NAME)))
+            result, halted = _run(workspace, wanted, compared, observed=method == NAME)
+            rows.append(RunRow(method, result))
+            interruptions[method] = halted
         except DiagnosticError as error:
             rows.append(RunRow(method, None, tuple(error.diagnostics)))
     rows = _with_bound(rows)
     if all(row.result is None for row in rows):
         raise DiagnosticError([d for row in rows for d in row.diagnostics])
-    return ShadowComparison(RunComparison(tuple(rows)), len(jobs), len(history.jobs) - len(jobs))
+    own_hours = gpu_hours((stay for job in jobs for stay in job.stays), start)
+    found = ShadowComparison(
+        RunComparison(tuple(rows)), len(jobs), len(history.jobs) - len(jobs), own_hours, gpu_hours(others, start),
+        interruptions,
+    )  # fmt: skip
+    return replace(found, runs=_Unranked(tuple(rows))) if found.share_left_out > MOST_LEFT_OUT else found
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """The jobs that every method runs, the executions of all others, and time 0 in seconds since 1970."""
+
+    jobs: Sequence[JobHistory]
+    others: Sequence[Stay]
+    history: ClusterHistory
+    start: float
+    checkpoints: bool
+
+    def shared_cluster(self, setup: RunSetup, order: Mapping[str, int], seconds: float) -> SharedCluster | None:
+        """What left-out work and demands take from a method, None if nothing; `seconds` is one in the run's clock."""
+        model = capacity_of(setup.placement, setup.base)
+        occupied = Occupancy.of(self.others, model.nodes, self.start)
+        excluded = np.zeros((len(order), len(model.nodes)), dtype=np.bool_)
+        for job in self.jobs:
+            excluded[order[job.name]] = [node in self._excluded_nodes(job, model.nodes) for node in model.nodes]
+        if not len(occupied.times) and not excluded.any():
+            return None
+        capacity = np.array([model.gpus.get(node, 0) for node in model.nodes], dtype=np.float64)
+        by_clock = Occupancy((occupied.times - self.start) * seconds, occupied.gpus)
+        return SharedCluster(by_clock, capacity, model.parameter, excluded, self.checkpoints)
+
+    def _excluded_nodes(self, job: JobHistory, nodes: Sequence[str]) -> frozenset[str]:
+        """The nodes that a job demands not to use; if it was never seen waiting, those with GPUs of another type.
+
+        It has run on the others.
+        """
+        ran = frozenset(node for stay in job.stays for node in stay.allocation)
+        if job.misfits is not None:
+            return job.misfits - ran
+        types = {self.history.types.get(node, "") for node in ran}
+        return frozenset(node for node in nodes if self.history.types.get(node, "") not in types) - ran
 
 
 def _with_bound(rows: list[RunRow]) -> list[RunRow]:
@@ -114,10 +213,10 @@ def _with_bound(rows: list[RunRow]) -> list[RunRow]:
     ]
 
 
-def _run(
-    workspace: Workspace, config: RunConfig, jobs: Sequence[JobHistory], start: float, *, observed: bool
-) -> RunResult:
+def _run(workspace: Workspace, config: RunConfig, compared: _Compared, *, observed: bool) -> tuple[RunResult, int]:
+    """The result of a method, or of what the cluster did, and how often left-out work has halted a job."""
     began = time.perf_counter()
+    jobs, start = compared.jobs, compared.start
     empty = setup_of(workspace, replace(config, verify="none", refuses_broken=False) if observed else config)
     root = empty.jobs_root
     base, _ = with_jobs(empty.base, root, _chunks(empty, jobs))
@@ -142,10 +241,13 @@ def _run(
         by_clock = replace(stays, start=stays.start * unit, end=stays.end * unit)
         setup = replace(setup, planner=ObservedPlanner(setup.placement, by_clock, {}), fallback=None)
     samples = CostSamples()
-    outcome = loop_of(setup, on_plan=samples, fast=False).run()
+    shared = None if observed else compared.shared_cluster(setup, order, seconds)
+    make = EventLoop if shared is None else partial(SharedLoop, shared=shared)
+    loop = loop_of(setup, on_plan=samples, fast=False, event_loop=make)
+    outcome = loop.run()
     scenario = base.instance.scenario.name or ""
     info = RunInfo(NAME if observed else config.method, scenario=scenario, seconds=time.perf_counter() - began)
-    return RunResult(outcome, info, samples)
+    return RunResult(outcome, info, samples), loop.interruptions if isinstance(loop, SharedLoop) else 0
 
 
 def _stays(jobs: Sequence[JobHistory], start: float) -> ObservedStays:

@@ -6,35 +6,60 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpusched_dsl.drivers.protocol import Observation, ObservedJob
+from gpusched_dsl.drivers.protocol import JobState, Observation, ObservedJob
 from gpusched_dsl.drivers.records import RecordFile
 from gpusched_dsl.drivers.value_source import NoValue
 
 
 @dataclass
 class HistoryWriter:
-    """Writes the changes of each observation; `values` gives the data of a job at its first line, or raises NoValue."""
+    """Writes the changes of each observation; `values` gives the data of a job at its first line, or raises NoValue.
+
+    Sets of nodes and the types of their GPUs have lines of their own. A job that the cluster does not show any more,
+    although it ran, has a line that says so: its GPUs are free.
+    """
 
     record: RecordFile
     values: Callable[[ObservedJob], Mapping[str, Any]]
     _last: dict[str, list[Any]] = field(default_factory=dict)
+    _misfits: dict[str, frozenset[str]] = field(default_factory=dict)  # at all observations of a job that waits
+    _sets: dict[frozenset[str], int] = field(default_factory=dict)
+    _types: dict[str, str] = field(default_factory=dict)
+    _gone: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        names: dict[int, frozenset[str]] = {}
         for line in self.record.lines():
-            if "job" in line:
+            if "set" in line:
+                names[line["set"]] = frozenset(line["names"])
+            self._types = line.get("types", self._types)
+            if line.get("gone"):
+                self._gone.add(line["job"])
+            elif "job" in line:
+                self._gone.discard(line["job"])
                 self._last[line["job"]] = [line[key] for key in _COMPARED]
+                if "misfits" in line:
+                    self._misfits[line["job"]] = names[line["misfits"]]
+        self._sets = {found: number for number, found in names.items()}
 
     def write(self, observation: Observation, now: float) -> None:
         """Append the changes since the last observation, seen `now`."""
-        lines = []
+        lines: list[dict[str, Any]] = []
+        types = {name: node.gpu_type for name, node in observation.nodes.items()}
+        if types != self._types:
+            self._types = types
+            lines.append({"types": types})
         for job in observation.jobs.values():
-            if job.unread:
-                continue
+            known = self._last.get(job.name)
+            if job.unread and (known is not None or not job.allocation):
+                continue  # what is known of it stays
             line = _line_of(job)
             compared = [line[key] for key in _COMPARED]
-            known = self._last.get(job.name)
-            if known == compared:
+            is_shrunk = job.state is JobState.PENDING and self._shrink_misfits(job)
+            if known == compared and not is_shrunk and job.name not in self._gone:
                 continue
+            if is_shrunk:
+                line["misfits"] = self._number_of(self._misfits[job.name], lines)
             if known is None:
                 try:
                     line["values"] = dict(self.values(job))
@@ -43,10 +68,35 @@ class HistoryWriter:
                 if job.unsupported:
                     line["left_out"] = job.unsupported
             self._last[job.name] = compared
-            lines.append({"at": now, **line})
+            self._gone.discard(job.name)
+            lines.append(line)
+        lines += self._vanished(observation)
         if lines:
-            self.record.append(*lines)
+            self.record.append(*({"at": now, **line} for line in lines))
         self._forget(observation)
+
+    def _shrink_misfits(self, job: ObservedJob) -> bool:
+        """Keep the nodes on which a job could never run so far; return whether these are others than before."""
+        before = self._misfits.get(job.name)
+        now = frozenset(job.misfits) if before is None else before.intersection(job.misfits)
+        self._misfits[job.name] = now
+        return now != before
+
+    def _number_of(self, names: frozenset[str], lines: list[dict[str, Any]]) -> int:
+        if names not in self._sets:
+            self._sets[names] = len(self._sets)
+            lines.append({"set": self._sets[names], "names": sorted(names)})
+        return self._sets[names]
+
+    def _vanished(self, observation: Observation) -> list[dict[str, Any]]:
+        """Jobs that ran when they were shown last, and are not shown any more."""
+        gone = [
+            name
+            for name, last in self._last.items()
+            if name not in observation.jobs and name not in self._gone and last[0] == JobState.RUNNING.value
+        ]
+        self._gone.update(gone)
+        return [{"job": name, "gone": True} for name in gone]
 
     def tell(self, now: float, **what: Any) -> None:
         """Append a line about the run itself."""
@@ -56,6 +106,8 @@ class HistoryWriter:
         """Keep only jobs that the cluster still shows, so that the memory does not grow."""
         if len(self._last) > 2 * len(observation.jobs) + 1000:
             self._last = {name: last for name, last in self._last.items() if name in observation.jobs}
+            self._misfits = {name: nodes for name, nodes in self._misfits.items() if name in observation.jobs}
+            self._gone &= self._last.keys()
 
 
 _COMPARED = ("state", "nodes", "started", "ended", "restarts")

@@ -20,7 +20,11 @@ class Stay:
 
 @dataclass
 class JobHistory:
-    """One job. `stays` are its finished executions; `ended` is None while it is there."""
+    """One job. `stays` are its finished executions; `ended` is None while it is there.
+
+    `misfits` are the nodes on which it could not run all the time that it waited, None if it was never seen waiting.
+    `gone` is the time since when the cluster has not shown it, None while it does.
+    """
 
     name: str
     submitted: float
@@ -29,6 +33,8 @@ class JobHistory:
     stays: list[Stay] = field(default_factory=list)
     ended: float | None = None
     state: str = ""
+    misfits: frozenset[str] | None = None
+    gone: float | None = None
     _running: tuple[float, Allocation] | None = None
 
     @property
@@ -38,6 +44,9 @@ class JobHistory:
 
     def learn(self, line: Mapping[str, Any]) -> None:
         """Apply the next line about the job."""
+        self.gone = float(line["at"]) if line.get("gone") else None
+        if self.gone is not None:
+            return
         state = JobState(line["state"])
         if "values" in line:
             self.values = line["values"]
@@ -56,6 +65,13 @@ class JobHistory:
             self.ended = float(line.get("ended") or at)
         self.state = state.value
 
+    def executions(self, until: float) -> list[Stay]:
+        """All executions, also the present one: to the end of the history, or as long as the cluster has shown it."""
+        if self._running is None:
+            return self.stays
+        end = until if self.gone is None else self.gone
+        return [*self.stays, Stay(self._running[0], max(end, self._running[0]), self._running[1])]
+
     def _finish(self, end: float) -> None:
         assert self._running is not None
         start, nodes = self._running
@@ -66,10 +82,11 @@ class JobHistory:
 
 @dataclass(frozen=True)
 class ClusterHistory:
-    """All jobs by name, and the time of the last line, in seconds since 1970."""
+    """All jobs by name, the time of the last line, in seconds since 1970, and the types of the GPUs of nodes."""
 
     jobs: Mapping[str, JobHistory]
     until: float
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def comparable(self) -> list[JobHistory]:
@@ -81,13 +98,20 @@ class ClusterHistory:
 def read_history(lines: Iterable[Mapping[str, Any]]) -> ClusterHistory:
     """Collect the lines of a history by job."""
     jobs: dict[str, JobHistory] = {}
+    sets: dict[int, frozenset[str]] = {}
+    types: dict[str, str] = {}
     until = 0.0
     for line in lines:
         until = max(until, float(line["at"]))
+        types = line.get("types", types)
+        if "set" in line:
+            sets[line["set"]] = frozenset(line["names"])
         name = line.get("job")
         if name is None:
             continue
         if name not in jobs:
             jobs[name] = JobHistory(name, float(line.get("submitted") or line["at"]))
+        if "misfits" in line:
+            jobs[name].misfits = sets[line["misfits"]]
         jobs[name].learn(line)
-    return ClusterHistory(jobs, until)
+    return ClusterHistory(jobs, until, types)

@@ -133,8 +133,12 @@ def loop_of(
     stop: Callable[[], bool] = lambda: False,
     on_plan: Callable[[SimulationLoop], None] = lambda loop: None,
     fast: bool = True,
+    event_loop: Callable[..., EventLoop] = EventLoop,
 ) -> EventLoop | SlotLoop:
-    """A loop at the beginning of a run, driven by events if it is `external`; without `fast`, no fast replay."""
+    """A loop at the beginning of a run, driven by events if it is `external`; without `fast`, no fast replay.
+
+    `event_loop` makes the loop of a run by events that are simulated.
+    """
     config, policy = setup.config, _policy_of(setup.planner)
     strict = config.refuses_broken
     verifies = strict or config.verify != "none"
@@ -159,7 +163,7 @@ def loop_of(
         loop: EventLoop = ExternalEventLoop(setup, journal, stop, on_plan, examine, against, look_ahead=outlooks)
     else:
         replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
-        loop = EventLoop(setup, journal, stop, on_plan, examine, against, replay, look_ahead=outlooks)
+        loop = event_loop(setup, journal, stop, on_plan, examine, against, replay, look_ahead=outlooks)
         warn_of_load(loop)
     for planner in _portfolios(setup):
         check_arrivals(loop, planner.portfolio, planner.continuing or planner.members)

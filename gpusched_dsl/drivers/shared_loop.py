@@ -1,0 +1,259 @@
+"""A simulated run on a cluster that left-out work shares, and on which jobs may not run everywhere.
+
+At its recorded times left-out work takes its GPUs, whatever runs there: what does not fit any more is halted, the job
+that has started last first. No plan puts a job on a node that its demands exclude: it goes to another node with enough
+free GPUs, or it waits, and the plan is made again without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.drivers.occupancy import Occupancy
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints, Values
+from gpusched_dsl.ir.domains import Domain
+from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock
+from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
+from gpusched_dsl.online.planners.violations import rows_broken_for_certain
+from gpusched_dsl.online.simulation.assignments import AllocationReader
+from gpusched_dsl.online.simulation.world import RUNNING
+
+MOST_PLANS = 50  # for one time, each without further jobs that found no node
+
+
+@dataclass(frozen=True, eq=False)
+class SharedCluster:
+    """`occupied` is what left-out work takes, its times by the clock of the run. `capacity` has the GPUs of each node.
+
+    `parameter` gives them to plans; without it ("") a node of which any GPU is taken is down. `excluded[j, n]`: job j
+    must not run on node n. With `checkpoints`, halted jobs keep their progress.
+    """
+
+    occupied: Occupancy
+    capacity: Floats
+    parameter: str
+    excluded: Bools
+    checkpoints: bool = False
+
+
+@dataclass(eq=False)
+class SharedLoop(EventLoop):
+    """`interruptions` counts how often a job was halted for left-out work."""
+
+    shared: SharedCluster = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.taken: Floats = np.zeros(len(self.shared.capacity))
+        self.hidden: Ints = np.zeros(0, dtype=np.int64)
+        self.interruptions = 0
+        self._next = 0  # the next change of what is occupied
+        self.planner = ObedientPlanner(self.planner, self)
+        self.fallback = None if self.fallback is None else ObedientPlanner(self.fallback, self)
+        self._take_occupied()
+
+    def __copy__(self) -> SharedLoop:
+        """A copy for a simulated future, which does not know what left-out work will take."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._next = len(self.shared.occupied.times)
+        other.use_data(self.base)
+        other.instance = self.instance
+        return other
+
+    def use_data(self, base: Base) -> None:
+        super().use_data(base)
+        self.carrier = _SharedCarrier(self, base)
+
+    def plan_elements(self) -> dict[str, Codes]:
+        found = super().plan_elements()
+        if len(self.hidden):
+            found[self.jobs_root] = np.setdiff1d(found[self.jobs_root], self.hidden)
+        return found
+
+    def next_time(self) -> float:
+        until = super().next_time()
+        if self._next < len(self.shared.occupied.times) and len(self.world.present()):
+            until = min(until, max(float(self.shared.occupied.times[self._next]), self.world.now))
+        return until
+
+    def process_events(self) -> list[str]:
+        why = super().process_events()
+        return [*why, "change"] if self._take_occupied() else why
+
+    def _take_occupied(self) -> bool:
+        """Apply what left-out work occupies by now; return whether that has changed."""
+        times, now = self.shared.occupied.times, self.world.now + self.world.tolerance()
+        due = int(np.searchsorted(times, now, side="right"))
+        if due <= self._next:
+            return False
+        self._next, before = due, self.taken
+        self.taken = self.shared.occupied.gpus[due - 1]
+        self.events += 1
+        is_full = self.left < 1 if self.shared.parameter else self.taken > 0
+        self.nodes.recover(self.places_root, np.flatnonzero(~is_full & (self.taken < before)))
+        self.nodes.fail(self.places_root, np.flatnonzero(is_full))
+        usable = self.left if self.shared.parameter else np.full(len(self.taken), np.inf)
+        self._halt_what_does_not_fit(np.where(is_full, 0.0, usable))
+        return True
+
+    @property
+    def left(self) -> Floats:
+        """The GPUs of each node that left-out work does not occupy."""
+        return np.maximum(self.shared.capacity - self.taken, 0.0)
+
+    def _halt_what_does_not_fit(self, left: Floats) -> None:
+        world = self.world
+        used = np.bincount(world.parts.place, weights=world.parts.uses, minlength=len(left))
+        halted: list[int] = []
+        for node in np.flatnonzero(used > left + 1e-9).tolist():
+            on = np.flatnonzero(world.parts.place == node)
+            for row in on[np.argsort(-world.since[world.parts.job[on]], kind="stable")].tolist():
+                if used[node] <= left[node] + 1e-9:
+                    break
+                halted.append(int(world.parts.job[row]))
+                used[node] -= world.parts.uses[row]
+        if halted:
+            jobs = np.unique(np.array(halted, dtype=np.int64))
+            world.halt(jobs)
+            if not self.shared.checkpoints:
+                world.done[jobs] = 0.0
+            self.interruptions += len(jobs)
+            self.handle_departures()
+
+
+class _SharedCarrier(Carrier):
+    """Carries what is left of the GPUs of each node, beside what the online block carries."""
+
+    def __init__(self, loop: SharedLoop, base: Base) -> None:
+        super().__init__(loop.online, base)
+        self._loop = loop
+
+    def carried_values(
+        self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None, onto: InstanceView | None = None
+    ) -> dict[str, KnownValues]:
+        loop, found = self._loop, super().carried_values(part, clock, last, onto)
+        name, seen = loop.shared.parameter, onto or part
+
+        def left(domain: Domain) -> Values:
+            [nodes] = seen.outer_codes(domain.components, domain.columns())
+            full = loop.shared.capacity[nodes]
+            return np.where(loop.left[nodes] < 1, full, loop.left[nodes])  # of a node that is down none counts
+
+        return {**found, name: KnownValues(left)} if name and loop.taken.any() else found
+
+
+@dataclass
+class ObedientPlanner:
+    """A planner whose plans use no excluded node. It asks again without the jobs for which no node was found."""
+
+    planner: Planner
+    loop: SharedLoop
+
+    @property
+    def name(self) -> str:
+        return self.planner.name
+
+    def fresh(self) -> ObedientPlanner:
+        return replace(self, planner=self.planner.fresh())
+
+    def close(self) -> None:
+        self.planner.close()
+
+    def plan(self, request: PlanningRequest) -> Plan | None:
+        loop, part = self.loop, loop_part(self.loop)
+        plan = self.planner.plan(request)
+        if plan is None or not loop.shared.excluded.any():
+            return plan
+        hidden = np.zeros(0, dtype=np.int64)
+        inner, now = part, request
+        for _ in range(MOST_PLANS):
+            plan, dropped = self._obey(plan, inner, now)
+            if not len(dropped):
+                break
+            hidden = np.union1d(hidden, dropped)
+            inner, now = self._without(hidden, request)
+            if inner.kept[loop.jobs_root].size == 0:
+                return replace(plan, values=_no_rows(plan.values))
+            again = self.planner.plan(now)
+            if again is None:
+                return None
+            plan = again
+        else:
+            plan, _ = self._obey(plan, inner, now)
+        return loop.codes.plan_inner(loop.codes.plan_outer(plan, inner), part)
+
+    def _without(self, hidden: Ints, request: PlanningRequest) -> tuple[InstanceView, PlanningRequest]:
+        self.loop.hidden = hidden
+        try:
+            part, found = self.loop.request()
+        finally:
+            self.loop.hidden = np.zeros(0, dtype=np.int64)
+        return part, replace(found, seconds=request.seconds, number=request.number)
+
+    def _obey(self, plan: Plan, part: InstanceView, request: PlanningRequest) -> tuple[Plan, Ints]:
+        """Move jobs on excluded nodes to others; return also the jobs for which there is none: they are dropped."""
+        loop, placement, name = self.loop, self.loop.placement, self.loop.placement.variable
+        given = plan.values.get(name)
+        job_at, node_at = placement.position("job"), placement.position("node")
+        nothing = np.zeros(0, dtype=np.int64)
+        if given is None or job_at is None or node_at is None or not len(given.values):
+            return plan, nothing
+        values = loop.codes.outer(name, given, part)
+        jobs, nodes = values.codes[job_at], values.codes[node_at].copy()
+        excluded = loop.shared.excluded
+        wrong = excluded[jobs, nodes] & (values.values > 0.5)
+        if not wrong.any():
+            return plan, nothing
+        moved = np.zeros(len(jobs), dtype=np.bool_)
+        if not placement.has_gangs and loop.shared.parameter:
+            reader = AllocationReader(loop.online, request.instance.store, loop.base.limits, part)
+            uses = reader.allocations_of(given.codes).uses
+            up = loop.nodes.are_up(loop.places_root, np.arange(len(loop.left)))
+            stays = ~wrong
+            free = np.where(up, loop.left, 0.0)
+            free -= np.bincount(nodes[stays], weights=uses[stays], minlength=len(free))
+            for row in np.flatnonzero(wrong).tolist():
+                choices = np.flatnonzero(~excluded[jobs[row]] & (free >= uses[row] - 1e-9) & up)
+                if len(choices):
+                    nodes[row] = self._choose(int(jobs[row]), choices, free)
+                    free[nodes[row]] -= uses[row]
+                    moved[row] = True
+        found = self._kept(plan, values, nodes, ~wrong | moved, part)
+        if moved.any() and rows_broken_for_certain(request.instance, found) is not None:
+            moved[:] = False
+            found = self._kept(plan, values, nodes, ~wrong, part)
+        return found, np.unique(jobs[wrong & ~moved])
+
+    def _choose(self, job: int, choices: Ints, free: Floats) -> int:
+        """The node where the job runs, else the one with the fewest free GPUs."""
+        world = self.loop.world
+        if world.status[job] == RUNNING and world.place[job] in choices:
+            return int(world.place[job])
+        return int(choices[np.argmin(free[choices])])
+
+    def _kept(self, plan: Plan, values: VariableValues, nodes: Ints, kept: Bools, part: InstanceView) -> Plan:
+        """The plan with some of its rows, on these nodes. Other variables are open: they followed from the old rows."""
+        loop, at = self.loop, self.loop.placement.position("node")
+        codes = tuple((nodes if i == at else column)[kept] for i, column in enumerate(values.codes))
+        inner = loop.codes.inner(loop.placement.variable, VariableValues(codes, values.values[kept]), part)
+        return replace(plan, values={loop.placement.variable: inner}, objective=None, bound=None)
+
+
+def loop_part(loop: SharedLoop) -> InstanceView:
+    """The part of the run that the loop plans for now."""
+    return loop.base.part(loop.plan_elements())
+
+
+def _no_rows(values: Mapping[str, VariableValues]) -> dict[str, VariableValues]:
+    return {
+        name: VariableValues(tuple(column[:0] for column in given.codes), given.values[:0])
+        for name, given in values.items()
+    }
