@@ -7,7 +7,7 @@ free GPUs, or it waits, and the plan is made again without it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,7 +18,8 @@ from gpusched_dsl.drivers.occupancy import Occupancy
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints, Values
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.data.carry import Carrier, CurrentPlan, LoopClock
+from gpusched_dsl.online.data.carry import Carrier, LoopClock
+from gpusched_dsl.online.data.past import KeptValues, Past
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
 from gpusched_dsl.online.planners.violations import rows_broken_for_certain
@@ -64,8 +65,7 @@ class SharedLoop(EventLoop):
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._next = len(self.shared.occupied.times)
-        other.use_data(self.base)
-        other.instance = self.instance
+        other.carrier = _SharedCarrier(other, self.base)
         return other
 
     def use_data(self, base: Base) -> None:
@@ -137,9 +137,14 @@ class _SharedCarrier(Carrier):
         self._loop = loop
 
     def carried_values(
-        self, part: InstanceView, clock: LoopClock, last: CurrentPlan | None, onto: InstanceView | None = None
+        self,
+        part: InstanceView,
+        clock: LoopClock,
+        past: Past | None,
+        kept: Mapping[str, KeptValues] | None = None,
+        onto: InstanceView | None = None,
     ) -> dict[str, KnownValues]:
-        loop, found = self._loop, super().carried_values(part, clock, last, onto)
+        loop, found = self._loop, super().carried_values(part, clock, past, kept, onto)
         name, seen = loop.shared.parameter, onto or part
 
         def left(domain: Domain) -> Values:
@@ -152,7 +157,9 @@ class _SharedCarrier(Carrier):
 
 @dataclass
 class ObedientPlanner:
-    """A planner whose plans use no excluded node. It asks again without the jobs for which no node was found."""
+    """A planner whose plans use no excluded node. It asks again without the jobs for which no node was found; these get
+    what its last plan leaves free, in the order of the jobs.
+    """
 
     planner: Planner
     loop: SharedLoop
@@ -172,23 +179,26 @@ class ObedientPlanner:
         plan = self.planner.plan(request)
         if plan is None or not loop.shared.excluded.any():
             return plan
-        hidden = np.zeros(0, dtype=np.int64)
         inner, now = part, request
+        misplaced: list[_Rows] = []
         for _ in range(MOST_PLANS):
-            plan, dropped = self._obey(plan, inner, now)
-            if not len(dropped):
+            plan, wrong = self._obey(plan, inner, now)
+            if wrong is None:
                 break
-            hidden = np.union1d(hidden, dropped)
+            misplaced.append(wrong)
+            hidden = np.unique(np.concatenate([rows.jobs for rows in misplaced]))
             inner, now = self._without(hidden, request)
-            if inner.kept[loop.jobs_root].size == 0:
-                return replace(plan, values=_no_rows(plan.values))
+            if not inner.kept[loop.jobs_root].size:
+                plan = replace(plan, values=_no_rows(plan.values))
+                break
             again = self.planner.plan(now)
             if again is None:
                 return None
             plan = again
         else:
             plan, _ = self._obey(plan, inner, now)
-        return loop.codes.plan_inner(loop.codes.plan_outer(plan, inner), part)
+        plan = loop.codes.plan_inner(loop.codes.plan_outer(plan, inner), part)
+        return self._fill(plan, misplaced, part, request) if misplaced else plan
 
     def _without(self, hidden: Ints, request: PlanningRequest) -> tuple[InstanceView, PlanningRequest]:
         self.loop.hidden = hidden
@@ -198,53 +208,101 @@ class ObedientPlanner:
             self.loop.hidden = np.zeros(0, dtype=np.int64)
         return part, replace(found, seconds=request.seconds, number=request.number)
 
-    def _obey(self, plan: Plan, part: InstanceView, request: PlanningRequest) -> tuple[Plan, Ints]:
-        """Move jobs on excluded nodes to others; return also the jobs for which there is none: they are dropped."""
-        loop, placement, name = self.loop, self.loop.placement, self.loop.placement.variable
-        given = plan.values.get(name)
-        job_at, node_at = placement.position("job"), placement.position("node")
-        nothing = np.zeros(0, dtype=np.int64)
-        if given is None or job_at is None or node_at is None or not len(given.values):
-            return plan, nothing
-        values = loop.codes.outer(name, given, part)
-        jobs, nodes = values.codes[job_at], values.codes[node_at].copy()
-        excluded = loop.shared.excluded
-        wrong = excluded[jobs, nodes] & (values.values > 0.5)
+    def _obey(self, plan: Plan, part: InstanceView, request: PlanningRequest) -> tuple[Plan, _Rows | None]:
+        """Move jobs on excluded nodes to others; return also the rows for which there is none: they are dropped."""
+        rows = self._rows(plan, part, request)
+        if rows is None:
+            return plan, None
+        wrong = self.loop.shared.excluded[rows.jobs, rows.nodes] & (rows.values > 0.5)
         if not wrong.any():
-            return plan, nothing
-        moved = np.zeros(len(jobs), dtype=np.bool_)
-        if not placement.has_gangs and loop.shared.parameter:
+            return plan, None
+        kept = rows.take(~wrong)
+        moved = self._place(rows.take(wrong), kept)
+        found = self._plan_of(plan, kept.with_rows(moved), part)
+        if len(moved.jobs) and rows_broken_for_certain(request.instance, found) is not None:
+            moved, found = moved.take(np.zeros(len(moved.jobs), dtype=np.bool_)), self._plan_of(plan, kept, part)
+        left = rows.take(wrong & ~np.isin(rows.jobs, moved.jobs))
+        return found, left if len(left.jobs) else None
+
+    def _fill(self, plan: Plan, misplaced: Sequence[_Rows], part: InstanceView, request: PlanningRequest) -> Plan:
+        """Put jobs that were dropped on nodes that are still free."""
+        rows = self._rows(plan, part, request)
+        dropped = misplaced[0]
+        for more in misplaced[1:]:
+            dropped = dropped.with_rows(more)
+        if rows is None:
+            rows = dropped.take(np.zeros(len(dropped.jobs), dtype=np.bool_))
+        placed = self._place(dropped.take(np.argsort(dropped.jobs, kind="stable")), rows)
+        if not len(placed.jobs):
+            return plan
+        found = self._plan_of(plan, rows.with_rows(placed), part)
+        return plan if rows_broken_for_certain(request.instance, found) is not None else found
+
+    def _rows(self, plan: Plan, part: InstanceView, request: PlanningRequest) -> _Rows | None:
+        """The rows of the placement in codes of the run; None without any, and where nodes are not named."""
+        loop, placement = self.loop, self.loop.placement
+        given = plan.values.get(placement.variable)
+        job_at, node_at = placement.position("job"), placement.position("node")
+        if given is None or job_at is None or node_at is None or not len(given.values):
+            return None
+        outer = loop.codes.outer(placement.variable, given, part)
+        if placement.has_gangs or not loop.shared.parameter:
+            uses = np.full(len(given.values), np.inf)  # no other node has so many GPUs
+        else:
             reader = AllocationReader(loop.online, request.instance.store, loop.base.limits, part)
             uses = reader.allocations_of(given.codes).uses
-            up = loop.nodes.are_up(loop.places_root, np.arange(len(loop.left)))
-            stays = ~wrong
-            free = np.where(up, loop.left, 0.0)
-            free -= np.bincount(nodes[stays], weights=uses[stays], minlength=len(free))
-            for row in np.flatnonzero(wrong).tolist():
-                choices = np.flatnonzero(~excluded[jobs[row]] & (free >= uses[row] - 1e-9) & up)
-                if len(choices):
-                    nodes[row] = self._choose(int(jobs[row]), choices, free)
-                    free[nodes[row]] -= uses[row]
-                    moved[row] = True
-        found = self._kept(plan, values, nodes, ~wrong | moved, part)
-        if moved.any() and rows_broken_for_certain(request.instance, found) is not None:
-            moved[:] = False
-            found = self._kept(plan, values, nodes, ~wrong, part)
-        return found, np.unique(jobs[wrong & ~moved])
+        return _Rows(outer.codes, outer.values, uses, job_at, node_at)
 
-    def _choose(self, job: int, choices: Ints, free: Floats) -> int:
-        """The node where the job runs, else the one with the fewest free GPUs."""
-        world = self.loop.world
-        if world.status[job] == RUNNING and world.place[job] in choices:
-            return int(world.place[job])
-        return int(choices[np.argmin(free[choices])])
+    def _place(self, rows: _Rows, others: _Rows) -> _Rows:
+        """The rows that fit on allowed nodes beside others, one after the other: where the job runs, else best fit."""
+        loop = self.loop
+        up = loop.nodes.are_up(loop.places_root, np.arange(len(loop.left)))
+        free = np.where(up, loop.left, 0.0)
+        free -= np.bincount(others.nodes, weights=others.uses, minlength=len(free))
+        nodes, fits = rows.nodes.copy(), np.zeros(len(rows.jobs), dtype=np.bool_)
+        for row, job in enumerate(rows.jobs.tolist()):
+            choices = np.flatnonzero(~loop.shared.excluded[job] & up & (free >= rows.uses[row] - 1e-9))
+            if len(choices):
+                own = loop.world.status[job] == RUNNING and loop.world.place[job] in choices
+                nodes[row] = loop.world.place[job] if own else choices[np.argmin(free[choices])]
+                free[nodes[row]] -= rows.uses[row]
+                fits[row] = True
+        codes = tuple(nodes if at == rows.node_at else column for at, column in enumerate(rows.codes))
+        return replace(rows, codes=codes).take(fits)
 
-    def _kept(self, plan: Plan, values: VariableValues, nodes: Ints, kept: Bools, part: InstanceView) -> Plan:
-        """The plan with some of its rows, on these nodes. Other variables are open: they followed from the old rows."""
-        loop, at = self.loop, self.loop.placement.position("node")
-        codes = tuple((nodes if i == at else column)[kept] for i, column in enumerate(values.codes))
-        inner = loop.codes.inner(loop.placement.variable, VariableValues(codes, values.values[kept]), part)
-        return replace(plan, values={loop.placement.variable: inner}, objective=None, bound=None)
+    def _plan_of(self, plan: Plan, rows: _Rows, part: InstanceView) -> Plan:
+        """The plan with these rows. Its other variables are open: they followed from the rows before."""
+        variable = self.loop.placement.variable
+        inner = self.loop.codes.inner(variable, VariableValues(rows.codes, rows.values), part)
+        return replace(plan, values={variable: inner}, objective=None, bound=None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of a placement in codes of the run, the GPUs of each, and the positions of two indices."""
+
+    codes: tuple[Codes, ...]
+    values: Floats
+    uses: Floats
+    job_at: int
+    node_at: int
+
+    @property
+    def jobs(self) -> Ints:
+        return self.codes[self.job_at]
+
+    @property
+    def nodes(self) -> Ints:
+        return self.codes[self.node_at]
+
+    def take(self, which: Bools | Ints) -> _Rows:
+        codes = tuple(column[which] for column in self.codes)
+        return replace(self, codes=codes, values=self.values[which], uses=self.uses[which])
+
+    def with_rows(self, more: _Rows) -> _Rows:
+        codes = tuple(np.concatenate(pair) for pair in zip(self.codes, more.codes, strict=True))
+        values, uses = np.concatenate((self.values, more.values)), np.concatenate((self.uses, more.uses))
+        return replace(self, codes=codes, values=values, uses=uses)
 
 
 def loop_part(loop: SharedLoop) -> InstanceView:
