@@ -210,7 +210,7 @@ class _Drive:
         self.summary = DriveSummary()
         self._violated: set[str] = set()  # rows told
         self._down = False
-        self._unread = SeenNames()
+        self._told_left_out = SeenNames()
         self._waits: dict[str, tuple[Allocation, int]] = {}  # of planned jobs: observations since their start
         assert parts.clock.seconds is not None
         self._start, self._unit_seconds = mapping.start, parts.clock.seconds
@@ -255,9 +255,7 @@ class _Drive:
             self._down = False
             self._tell("GSM5405", "the cluster answers again", Severity.NOTE)
         for what in observation.unread:
-            if what not in self._unread:
-                self._unread.add(what)
-                self._tell("GSM5406", what)
+            self._tell_left_out(what)
         self._history.write(observation, now)
         self._options.on_observation(now)
 
@@ -291,7 +289,13 @@ class _Drive:
         return found
 
     def _leave_out(self, job: str, why: str) -> None:
-        self._tell("GSM5406", f"job `{job}` is left out: {why}")
+        self._tell_left_out(f"job `{job}` is left out: {why}")
+
+    def _tell_left_out(self, what: str) -> None:
+        """Say once what is left out: a record that is not understood is noticed where it is read and where it is used."""
+        if what not in self._told_left_out:
+            self._told_left_out.add(what)
+            self._tell("GSM5406", what)
 
     def _note_leaving(self, job: str, why: str) -> None:
         self._tell("GSM5406", f"job `{job}` leaves the queue for now: {why}", Severity.NOTE)
