@@ -292,7 +292,7 @@ class _Drive:
         self._tell_left_out(f"job `{job}` is left out: {why}")
 
     def _tell_left_out(self, what: str) -> None:
-        """Say once what is left out: a record that is not understood is noticed where it is read and where it is used."""
+        """Say once what is left out: an object that is not understood is noticed twice, where it is read and used."""
         if what not in self._told_left_out:
             self._told_left_out.add(what)
             self._tell("GSM5406", what)

@@ -97,7 +97,7 @@ def test_jobs_that_cannot_be_managed() -> None:
     def why(**more: Any) -> str:
         return observed_unit(units_of([pod(**more)], [])[0], Gpus(), {}).unsupported
 
-    hard = {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}
+    hard: Json = {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}
     assert why(affinity={"podAntiAffinity": hard}) == "it has required affinity to other pods"
     assert (
         why(topologySpreadConstraints=[{"whenUnsatisfiable": "DoNotSchedule"}]) == "it has a topology spread constraint"

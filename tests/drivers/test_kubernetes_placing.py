@@ -23,7 +23,7 @@ FILE = CLUSTER.replace(
 
 
 class ServerInMemory:
-    """Nodes and pods. A binding puts a pod on a node, where it runs at once; `bound` are the bindings in their order."""
+    """Nodes and pods. A binding puts a pod on a node, where it runs at once; `bound` has them in their order."""
 
     def __init__(self, nodes: list[Json], pods: list[Json]) -> None:
         self.nodes = {one["metadata"]["name"]: one for one in nodes}
