@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.workspace import Workspace, load_workspace
-from gpusched_dsl.workflows.check import check_all
+from gpusched_dsl.workflows.check import WEAKENED, check_all
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -32,12 +32,19 @@ def run(options: argparse.Namespace, output: Output) -> int:
         output.report(map(_as_error, diagnostics) if options.strict else diagnostics)
         if output.errors == before:
             grounded = ", grounded" if options.deep else ""
-            output.say(f"{f'{path}: ' if several else ''}ok: {contents(workspace)}{grounded}")
+            verdict = "incomplete, a data file is missing" if _lacks_files(diagnostics) else "ok"
+            output.say(f"{f'{path}: ' if several else ''}{verdict}: {contents(workspace)}{grounded}")
     return exits.BAD_INPUT if output.errors else exits.OK
 
 
 def _as_error(diagnostic: Diagnostic) -> Diagnostic:
-    return structs.replace(diagnostic, severity=Severity.ERROR)
+    """Turn a warning into an error. A note, such as on the rows of a log that cannot be used, remains one."""
+    is_warning = diagnostic.severity == Severity.WARNING
+    return structs.replace(diagnostic, severity=Severity.ERROR) if is_warning else diagnostic
+
+
+def _lacks_files(diagnostics: Diagnostics) -> bool:
+    return any(diagnostic.code in WEAKENED for diagnostic in diagnostics)
 
 
 def contents(workspace: Workspace) -> str:

@@ -12,6 +12,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.blocks import check_blocks
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
 from gpusched_dsl.language.checking import check_workspace
+from gpusched_dsl.language.checking.unused import warn_of_unused
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario, missing_targets
@@ -44,6 +45,8 @@ def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions
             models.add(scenario.model.name)
             _check_data(workspace, scenario, found, permissions, solver)
     _check_models_without_scenarios(workspace, models, found, permissions, solver)
+    if not found.has_errors:
+        warn_of_unused(workspace, found)
 
 
 def _check_models_without_scenarios(

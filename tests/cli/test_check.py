@@ -157,3 +157,26 @@ def test_strict_makes_warnings_errors(gsdsl: Run, variant: Callable[..., Path], 
     incomplete = variant("room = 7[GB];", "")
     assert (gsdsl("check", incomplete).code, gsdsl("check", "--strict", incomplete).code) == (0, 1)
     assert gsdsl("check", "--strict", pack).code == 0
+
+
+def test_strict_keeps_notes_on_logs(gsdsl: Run, tmp_path: Path) -> None:
+    """A real export of a queue has rows that cannot be used; an unused variable is a slip of the author."""
+    rows = (
+        "JobID|Submit|Start|End|State|ReqTRES\n1|2023-03-10T12:00:00|2023-03-10T12:10:00|2023-03-10T13:10:00|COMPLETED|"
+    )
+    (tmp_path / "log.txt").write_text(f"{rows}gres/gpu=2\n2|2023-03-10T12:00:00|soon|Unknown|PENDING|gres/gpu=2\n")
+    model = "model M { set J; var x[J] >= 0; minimize c: sum[j in J] x[j]; }"
+    path = tmp_path / "m.gsm"
+    path.write_text(model + ' scenario S for M { data "log.txt" as sacct { J = job; } }', encoding="utf-8")
+    done = gsdsl("check", "--strict", path)
+    assert (done.code, "note[GSM2017]" in done.err) == (0, True), done.err
+    path.write_text(path.read_text(encoding="utf-8").replace("set J;", "set J; var forgotten[J];"), encoding="utf-8")
+    assert (gsdsl("check", path).code, gsdsl("check", "--strict", path).code) == (0, 1)
+
+
+def test_a_missing_file_is_not_ok(gsdsl: Run, tmp_path: Path) -> None:
+    path = tmp_path / "m.gsm"
+    text = 'model M { set J; var x[J]; minimize c: sum[j in J] x[j]; } scenario S for M { data "j.csv" { J = j; } }'
+    path.write_text(text, encoding="utf-8")
+    done = gsdsl("check", path)
+    assert (done.code, done.out) == (0, "incomplete, a data file is missing: 1 model, 1 scenario\n")

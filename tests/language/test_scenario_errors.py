@@ -152,7 +152,7 @@ def test_units_name_declaration_and_unit() -> None:
         ("Jobs = { (a, b) };", "GSM1202", "(a, b)"),
         ("Jobs = { 1.5 };", "GSM1522", "1.5"),
         ("Fits = { a };", "GSM1202", "a"),
-        ("Late = 1..3;", "GSM1510", "1..3"),
+        ("Late = 1..floor(2.5);", "GSM1510", "1..floor(2.5)"),
         ("Slots = 1..2.5;", "GSM1207", "2.5"),
         ("Jobs = { 3[h] };", "GSM1203", "3[h]"),
     ],

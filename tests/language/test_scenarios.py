@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from scenario_help import check, labels, place, sound, value_of, workspace
 
+import gpusched_dsl as gs
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -246,3 +247,16 @@ def test_a_model_is_checked_once_for_each_choice_of_options() -> None:
     assert second is not None
     assert first.model.constraints is second.model.constraints
     assert list(read.checked) == [("M", (("rule", "hard"),))]
+
+
+@pytest.mark.parametrize(
+    ("given", "total"), [("2..4", 9), ("1..8 by 3", 12), ("{ 2, 4 }", 6), ("2..3 union { 8 }", 13)]
+)
+def test_labels_that_are_numbers_may_be_ranges(given: str, total: float) -> None:
+    """A subset of a set with numbers as labels takes a range, like its set; also at an index."""
+    text = (
+        "model M { set Slots; set Peak within Slots; set Own[Slots] within Slots; param v[Slots]; var x >= 0; "
+        "minimize c: x + sum[s in Peak] v[s] + sum[s in Own[2]] 0; }"
+        f"scenario S for M {{ Slots = 1..8; Peak = {given}; Own[s in Slots] = 1..2; v = [1, 2, 3, 4, 5, 6, 7, 8]; }}"
+    )
+    assert gs.loads(text).solve("S").objective == total

@@ -90,6 +90,7 @@ CODES: dict[str, str] = {
     "GSM1418": "more than one decomposition",
     "GSM1419": "variables do not split into blocks",
     "GSM1420": "invalid roles of a gang",
+    "GSM1421": "unused variable",
     # 15xx scenario statements
     "GSM1501": "unknown scenario",
     "GSM1502": "cyclic inheritance of scenarios",

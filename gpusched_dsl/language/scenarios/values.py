@@ -30,6 +30,9 @@ from gpusched_dsl.language.scenarios.labels import check_element
 from gpusched_dsl.language.source import Span
 
 
+MOST_NUMBERS = 100_000  # of a range that is written as a list
+
+
 class ValueChecker:
     """Checks the expressions of a scenario against the declarations of their targets."""
 
@@ -117,7 +120,10 @@ class ValueChecker:
             literal = self._root_literal(expr, target)
             if literal is not None:
                 return literal
-        typed = self.checker.set_of(label_names(expr), expected=_expected_types(expr, target))
+        labelled = label_names(expr)
+        if target.root != target.name:
+            labelled = numbers_of_ranges(labelled, target.types)
+        typed = self.checker.set_of(labelled, expected=_expected_types(expr, target))
         if typed is None:
             return None
         if _have_fitting_types(typed.types, target):
@@ -150,7 +156,7 @@ class ValueChecker:
                 fix=f"{{ {expr.span.text} }}",
             )
             return None
-        typed = self.checker.set_of(label_names(expr, scope), scope, expected=types)
+        typed = self.checker.set_of(numbers_of_ranges(label_names(expr, scope), types), scope, expected=types)
         if typed is None or (len(typed.types) == len(types) and all(map(same_kind, typed.types, types))):
             return typed
         self.checker.error(
@@ -186,6 +192,34 @@ def _items(expr: tree.Expr) -> Iterator[tree.Expr]:
         case tree.Binary(op="union" | "inter" | "diff" | "cross"):
             yield from _items(expr.left)
             yield from _items(expr.right)
+
+
+def numbers_of_ranges(expr: tree.Expr, types: tuple[ValueType, ...]) -> tree.Expr:
+    """Write ranges of plain integers as lists, `2..4` as `{ 2, 3, 4 }`, where the elements of a set with labels are meant.
+
+    A label may be a number: `Slots = 1..8; Peak = 2..4;` with `set Peak within Slots`. Longer ranges than `MOST_NUMBERS`
+    are left as they are.
+    """
+    match expr:
+        case tree.Range(low=tree.Number() as low, high=tree.Number() as high, step=step) if _are_elements(types):
+            ends = (low, high) if step is None else (low, high, step)
+            if not all(isinstance(end, tree.Number) and end.is_integer and end.unit is None for end in ends):
+                return expr
+            by = int(step.value) if isinstance(step, tree.Number) else 1
+            if by <= 0 or (high.value - low.value) / by > MOST_NUMBERS:
+                return expr
+            numbers = range(int(low.value), int(high.value) + 1, by)
+            items = tuple(tree.Number(span=expr.span, value=float(number), is_integer=True) for number in numbers)
+            return tree.SetLiteral(span=expr.span, items=items)
+        case tree.Binary(op="union" | "inter" | "diff"):
+            left, right = (numbers_of_ranges(side, types) for side in (expr.left, expr.right))
+            return structs.replace(expr, left=left, right=right)
+        case _:
+            return expr
+
+
+def _are_elements(types: tuple[ValueType, ...]) -> bool:
+    return len(types) == 1 and isinstance(types[0], Element)
 
 
 def _expected_types(expr: tree.Expr, target: CheckedSet) -> tuple[ValueType, ...] | None:
