@@ -21,9 +21,8 @@ class HasFiles(Protocol):
 def warn_of_unused(workspace: HasFiles, diagnostics: Diagnostics) -> None:
     """Warn (GSM1421) of each variable of the main file whose name occurs nowhere else in the files.
 
-    Any other occurrence counts, also in a policy or a test: a variable that only looks unused is
-    worse than one that is missed. Names of sets and parameters may serve files that import this one; a variable of its own
-    has no such purpose.
+    Any other occurrence counts, also in a policy or a test: a false warning is worse than one that is missed. Sets and
+    parameters may serve files that import this one; a variable has no such purpose.
     """
     declared: list[tree.Identifier] = []
     names: set[str] = set()

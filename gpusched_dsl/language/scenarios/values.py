@@ -29,7 +29,6 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 from gpusched_dsl.language.scenarios.labels import check_element
 from gpusched_dsl.language.source import Span
 
-
 MOST_NUMBERS = 100_000  # of a range that is written as a list
 
 
@@ -195,10 +194,10 @@ def _items(expr: tree.Expr) -> Iterator[tree.Expr]:
 
 
 def numbers_of_ranges(expr: tree.Expr, types: tuple[ValueType, ...]) -> tree.Expr:
-    """Write ranges of plain integers as lists, `2..4` as `{ 2, 3, 4 }`, where the elements of a set with labels are meant.
+    """Write ranges of plain integers as lists, `2..4` as `{ 2, 3, 4 }`, where elements of a set with labels are meant.
 
-    A label may be a number: `Slots = 1..8; Peak = 2..4;` with `set Peak within Slots`. Longer ranges than `MOST_NUMBERS`
-    are left as they are.
+    A label may be a number: `Slots = 1..8; Peak = 2..4;` with `set Peak within Slots`. Ranges longer than
+    `MOST_NUMBERS` are left as they are.
     """
     match expr:
         case tree.Range(low=tree.Number() as low, high=tree.Number() as high, step=step) if _are_elements(types):
