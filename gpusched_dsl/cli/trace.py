@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from gpusched_dsl.data.formats.shape import Format, FormatTable
 
+CONDITIONS = ("status", "vc")  # options that select rows, by columns that formats may let options name
 # Options of formats that are also options of the command line.
 OPTIONS = ("first", "skip", "after", "before", "status", "vc", "most_gpus", "least_duration", "clock")
 
@@ -110,7 +111,10 @@ def _use(options: argparse.Namespace) -> Use:
     known_options = describe_format(options.format, False).options
     texts = {option.name for option in known_options if option.type is str and not option.condition}
     values = [(name, getattr(options, name)) for name in OPTIONS if getattr(options, name) is not None]
-    values += [_pair(text) for text in options.option]
+    pairs = [_pair(text) for text in options.option]
+    if any(option.name == "only" for option in known_options):
+        values, pairs = _with_conditions(values, pairs)
+    values += pairs
     values_text = ", ".join(f"{name} = {_quote(v) if name in texts else v}" for name, v in values)
     text = f'data "FILE" as {options.format}{f" ({values_text})" if values_text else ""} {{ }}'
     diagnostics = Diagnostics()
@@ -126,9 +130,29 @@ def _use(options: argparse.Namespace) -> Use:
     return use[0]
 
 
+def _with_conditions(
+    values: Sequence[tuple[str, str]], pairs: Sequence[tuple[str, str]]
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Turn `--vc` and `--status` into the option `only` of a format whose options of these names are columns."""
+    columns, conditions = dict(pairs), [f"({text})" for name, text in pairs if name == "only"]
+    for name, text in values:
+        if name in CONDITIONS:
+            listed = ", ".join(_quote(part.strip()) for part in text.split("|"))
+            conditions.append(f"{_quote(columns.get(name, name))} in {{{listed}}}")
+    rest = [pair for pair in pairs if pair[0] != "only"]
+    return (
+        [pair for pair in values if pair[0] not in CONDITIONS],
+        [*rest, ("only", " and ".join(conditions))] if conditions else rest,
+    )
+
+
 def _quote(text: str) -> str:
     """Return a text in quotes, which it may have already, as in a data statement."""
-    return text if len(text) > 1 and text[0] == text[-1] == '"' else json.dumps(text)
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text
+    for letter, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t")):
+        text = text.replace(letter, escaped)
+    return f'"{text}"'
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -54,6 +54,39 @@ def test_options_are_those_of_the_format(capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
+def table_of(arguments: list[str], file: Path, capsys: pytest.CaptureFixture[str]) -> pl.DataFrame:
+    assert main(["trace", str(file), *arguments, "--csv", "-"]) == 0, capsys.readouterr().err
+    return pl.read_csv(capsys.readouterr().out.encode())
+
+
+@pytest.mark.parametrize("column", ["gCO₂eq/kWh", "Größe", "tiefe\\gruppe", 'in "Zoll"', "数", "GPUs (je Knoten)"])
+def test_texts_of_options_have_any_letters(column: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "jobs.csv"
+    pl.DataFrame({"submitted": ["2024-03-01 08:00"], "duration": [60], column: [3]}).write_csv(file)
+    assert table_of(["--as", "jobs", "--option", f"gpus={column}"], file, capsys)["gpus"].to_list() == [3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "jobs"),
+    [
+        (["--vc", "Müller"], ["a", "c"]),
+        (["--vc", "Müller|Schmidt", "--status", "OK"], ["a", "b"]),
+        (["--vc", "Müller", "--option", "only=Dauer > 100"], ["c"]),
+        (["--status", "OK", "--option", "only=Dauer > 100 or Dauer < 61"], ["a"]),
+    ],
+)
+def test_rows_of_own_tables_by_virtual_cluster_and_status(
+    arguments: list[str], jobs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--option vc=` names the column, `--vc` the values that are kept."""
+    file = tmp_path / "jobs.csv"
+    rows = {"job": ["a", "b", "c"], "submitted": [f"2024-03-01 {n:02}:00" for n in (8, 9, 10)], "Dauer": [60, 80, 120],
+            "Gruppe": ["Müller", "Schmidt", "Müller"], "status": ["OK", "OK", "no"]}  # fmt: skip
+    pl.DataFrame(rows).write_csv(file)
+    common = ["--as", "jobs", "--option", "duration=Dauer", "--option", "vc=Gruppe"]
+    assert table_of([*common, *arguments], file, capsys)["job"].to_list() == jobs
+
+
 def test_the_summary_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema = json.loads((SCHEMAS / "trace.schema.json").read_text(encoding="utf-8"))
     file = str(SAMPLES / "chronus.csv")
