@@ -95,7 +95,7 @@ def read_lock(store: Store) -> dict[str, Any]:
         if isinstance(document, dict) and all(isinstance(document.get(part), dict) for part in ("inputs", "runs")):
             return document
         reason = "it has another form"
-    except (OSError, ValueError) as failure:
+    except (OSError, ValueError, RecursionError) as failure:
         reason = getattr(failure, "strerror", None) or "it is not JSON"
     message = f"`{path}` cannot be read: {reason}"
     help = "`gsdsl campaign run` writes it again; it executes only what is missing"

@@ -77,7 +77,7 @@ class Store:
             return None
         except OSError as failure:
             raise DiagnosticError([_unusable(self.folder, failure)]) from failure
-        except (ValueError, KeyError, TypeError) as failure:
+        except (ValueError, KeyError, TypeError, RecursionError) as failure:
             message = f"`{path}` is damaged"
             help = f"delete `{HEADER}`: the next `gsdsl campaign run` writes it again and keeps the results in `{RUNS}`"
             raise DiagnosticError([Diagnostic("GSM5301", message, help=help)]) from failure

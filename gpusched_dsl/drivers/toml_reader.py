@@ -30,6 +30,9 @@ def read_toml(path: Path) -> tuple[dict[str, Any], Source]:
     source = Source(str(path), text, path)
     try:
         return tomllib.loads(text), source
+    except RecursionError:
+        message = f"the cluster file `{path}` is nested too deeply"
+        raise DiagnosticError([Diagnostic(UNREADABLE, message, help="docs/slurm.md shows one")]) from None
     except tomllib.TOMLDecodeError as failure:
         message, _, place = str(failure).partition(" (at ")
         span = _line_span(source, place)

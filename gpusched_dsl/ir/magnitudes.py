@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 
@@ -51,5 +52,5 @@ def smallest_cost(problem: Problem) -> float:
 
 
 def power_of_two(size: float) -> float:
-    """The largest power of two that is not above `size`; 1 for 0."""
-    return 2.0 ** math.floor(math.log2(size)) if size > 0 else 1.0
+    """The largest power of two that is not above `size`, at most 2^1000; 1 for 0."""
+    return 2.0 ** min(math.floor(math.log2(min(size, sys.float_info.max))), 1000) if size > 0 else 1.0

@@ -28,6 +28,8 @@ OUTSIDE = np.int64(-(1 << 61))  # the code of a label that is no element
 def entries_of_file(path: Path) -> dict[str, list[Entry]]:
     """The values in a JSON result; raises DiagnosticError (GSM6009) when it cannot be read or is no result."""
     try:
+        if path.exists() and not path.is_file():  # a device has no end, a pipe may have no writer
+            raise ValueError("it is not a plain file")
         if path.stat().st_size > LARGEST_INPUT:
             raise ValueError("the file is too large")
         document = json.loads(path.read_text(encoding="utf-8"))

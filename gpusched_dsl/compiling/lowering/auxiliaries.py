@@ -9,6 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, unique
+from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, unary_starts
 from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.matrix import stack
@@ -126,9 +127,13 @@ class AuxiliaryColumns:
             made = known[at] == parts
             if not made.any():
                 break
+            checkpoint()
             parts = np.concatenate(
                 (np.where(made, self._made_of[at, 1], parts), np.where(made, self._made_of[at, 2], -1)), axis=1
             )
+            # Without the empty places, which would double with each factor.
+            parts = -np.sort(-parts, axis=1)
+            parts = parts[:, : int((parts >= 0).sum(axis=1).max(initial=1))]
         return parts
 
     def _sorted_factors(self, parts: Int32s) -> Int32s:

@@ -38,6 +38,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     ValueType,
 )
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.source import Span
 
@@ -51,10 +52,16 @@ def ground(
 
     Variables named in `fixed` have the values given there; of binaries, those that are 0 are left out, and read as 0.
     Raises DiagnosticError with everything found: subscripts outside their sets, terms that are not linear, numbers
-    that are not finite (GSM30xx), families too large for `limits` (GSM3001).
+    that are not finite (GSM30xx), families too large for `limits` (GSM3001), expressions whose `let`s need each other
+    in too long a chain (GSM1004).
     """
-    with np.errstate(all="ignore"):  # what is not finite is reported with its place
-        return _Grounding(model, store, limits or MemoryLimits(), fixed or {}).run()
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is reported with its place
+            return _Grounding(model, store, limits or MemoryLimits(), fixed or {}).run()
+    except RecursionError:
+        message = f"the expressions of model `{model.name}` are nested too deeply, with the `let`s that they use"
+        help = "shorten chains in which each `let` uses the one before, with an indexed `let` or a sum over a set"
+        raise DiagnosticError([Diagnostic("GSM1004", message, model.span, help=help)]) from None
 
 
 class _Rows(Struct, frozen=True, eq=False):

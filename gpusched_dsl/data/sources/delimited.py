@@ -54,7 +54,10 @@ def read_delimited(
     if (layout.starts == layout.ends).any():
         data, layout = _without_blank_lines(data, layout)
     first = data[: int(layout.ends[0])].decode("utf-8")
-    header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
+    try:
+        header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
+    except csv.Error as error:  # such as a name of more than 131,072 characters
+        raise Unreadable(_unsplit(name, str(error))) from None
     _check_header(name, header, columns, separator)
     _check_counts(name, layout, len(header), separator)
     rows = len(layout.starts) - 1

@@ -7,6 +7,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, decoded_size_fault
+from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, try_sheet
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAGIC = b"PK\x03\x04"
+_CELL_BYTES = 40  # of the rectangle around all cells, text and its copy
 
 
 def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: str | None = None) -> pl.DataFrame:
@@ -31,6 +33,7 @@ def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: s
         book = fastexcel.read_excel(data)
         names = list(book.sheet_names)
         chosen = _choose(name, sheet, names, option)
+        _try(data, name, chosen, limits)
         found = book.load_sheet(chosen, header_row=None, skip_rows=0, dtypes="string").to_polars()
     except fastexcel.FastExcelError as error:
         note = str(error).splitlines()[0]
@@ -63,6 +66,18 @@ def _check_size(data: bytes, name: str, limits: FileLimits) -> None:
     except zipfile.BadZipFile as error:
         raise Unreadable(Fault("GSM2008", f"`{name}` is damaged or not an Excel file", notes=(str(error),))) from None
     if size > limits.decoded_bytes:
+        raise Unreadable(decoded_size_fault(name, limits))
+
+
+def _try(data: bytes, name: str, sheet: str, limits: FileLimits) -> None:
+    """Read the sheet in another process first: a stray cell far away asks for any amount of memory and ends it."""
+    try:
+        rows, columns = try_sheet(data, sheet)
+    except UnreadableFile as damage:
+        message = f"sheet `{sheet}` of `{name}` cannot be read"
+        help = "delete stray cells far to the right or below the table, or export the sheet as CSV"
+        raise Unreadable(Fault("GSM2008", message, notes=(str(damage),), help=help)) from None
+    if rows * columns * _CELL_BYTES > limits.decoded_bytes:
         raise Unreadable(decoded_size_fault(name, limits))
 
 

@@ -53,6 +53,11 @@ def try_reading(data: bytes, columns: Sequence[str], cells: int) -> ParquetConte
     return reader().read(data, list(columns), cells)
 
 
+def try_sheet(data: bytes, sheet: str) -> tuple[int, int]:
+    """Read a sheet of an Excel file elsewhere: its rows and columns. Raises UnreadableFile."""
+    return reader().read_sheet(data, sheet)
+
+
 def prepare() -> None:
     """Start the process, without waiting for it."""
     reader().start()
@@ -81,6 +86,14 @@ class ParquetReader:
         if "damaged" in answer:
             raise UnreadableFile(answer["damaged"])
         return ParquetContent(tuple(answer["names"]), answer.get("rows"), "too_large" in answer)
+
+    def read_sheet(self, data: bytes, sheet: str) -> tuple[int, int]:
+        """Raises UnreadableFile."""
+        with self._own_lock():
+            answer = self._ask({"size": len(data), "sheet": sheet}, data)
+        if "damaged" in answer:
+            raise UnreadableFile(answer["damaged"])
+        return answer["rows"], answer["columns"]
 
     def start(self) -> None:
         """Start the process in the background."""

@@ -18,13 +18,17 @@ from gpusched_dsl.data.sources.files import (
     Unreadable,
     decoded_size_fault,
     missing_columns,
+    size_text,
 )
 from gpusched_dsl.data.sources.sqlite_files import LOGS, open_committed, open_plain
 from gpusched_dsl.data.sources.untyped import column_of, unusable_column
+from gpusched_dsl.ir.deadline import active_deadline, checkpoint
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
-_CHUNK = 50_000
-_CELL_BYTES = 16
+_CHUNK = 500  # rows: with the longest cells half a gigabyte
+_CELL_BYTES, _ROW_BYTES = 40, 64  # as Python keeps them, beside the text
+_LONGEST_CELL = 1 << 20
+_STEPS = 100_000  # of SQLite's machine between two checks of the time
 _VIEW_SECONDS = 60.0
 
 
@@ -40,16 +44,22 @@ def read_sqlite(file: DataFile, table: str | None, columns: Sequence[str], limit
         with open_committed(file, limits) as connection:
             connection.execute("PRAGMA query_only = ON")
             connection.execute("PRAGMA trusted_schema = OFF")
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.decoded_bytes, 1 << 30))
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits.decoded_bytes, _LONGEST_CELL))
             # A view may compute for ever.
-            end = time.monotonic() + _VIEW_SECONDS
-            connection.set_progress_handler(lambda: int(time.monotonic() > end), 1_000_000)
+            end, deadline = time.monotonic() + _VIEW_SECONDS, active_deadline()
+            connection.set_progress_handler(
+                lambda: int(time.monotonic() > end or (deadline is not None and bool(deadline.reason))), _STEPS
+            )
             table = _table(connection, file.name, table)
             return _read(connection, f"{file.name} table {table}", table, columns, limits, digest)
     except OSError as error:
         raise Unreadable(Fault("GSM2004", f"data file `{file.name}` cannot be opened: {error.strerror}")) from None
     except (sqlite3.Error, ValueError) as error:  # names may not even be UTF-8
+        if isinstance(error, sqlite3.DataError) or "too big" in str(error):
+            message = f"a value of `{file.name}` is longer than {size_text(min(limits.decoded_bytes, _LONGEST_CELL))}"
+            raise Unreadable(Fault("GSM2007", message)) from None
         if "interrupted" in str(error):
+            checkpoint()  # the time limit, or a request to stop
             raise Unreadable(Fault("GSM2007", f"the query of `{file.name}` takes longer than a minute")) from None
         raise Unreadable(
             Fault("GSM2008", f"data file `{file.name}` is damaged or not an SQLite database", notes=(str(error),))
@@ -117,9 +127,10 @@ def _read(
     chunks: list[list[tuple[Any, ...]]] = []
     count = size = 0
     while chunk := cursor.fetchmany(_CHUNK):
+        checkpoint()
         chunks.append(chunk)
         count += len(chunk)
-        size += len(chunk) * len(columns) * _CELL_BYTES
+        size += len(chunk) * (_ROW_BYTES + len(columns) * _CELL_BYTES)
         size += sum(len(cell) for row in chunk for cell in row if isinstance(cell, (str, bytes)))
         if size > limits.decoded_bytes:
             raise Unreadable(decoded_size_fault(name, limits))
