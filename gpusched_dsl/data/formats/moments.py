@@ -40,6 +40,8 @@ class Times:
     wrong: Bools
     skipped: Bools
     dated: bool
+    early: Micros
+    late: Micros
 
 
 def times_of(column: pl.Series, zone: str, order: str, scale: float = 1.0) -> Times:
@@ -66,14 +68,46 @@ def times_of(column: pl.Series, zone: str, order: str, scale: float = 1.0) -> Ti
         ) from None
     local = parsed.micros + _half_days(half, parsed.micros)
     if parsed.numbers:  # AM and PM after numbers
-        return Times(local, has_value, has_value, np.zeros_like(has_value), True)
+        return Times(local, has_value, has_value, np.zeros_like(has_value), True, local, local)
     floating = parsed.read & ~parsed.has_zone
     micros, skipped = local.copy(), np.zeros_like(has_value)
     rows = np.flatnonzero(floating)
     moments = to_utc(local[rows], zone)
     micros[rows] = moments.utc
     skipped[rows] = ~moments.exists
-    return Times(micros, has_value, has_value & ~parsed.read, skipped, True)
+    early, late = micros.copy(), micros.copy()
+    early[rows], late[rows] = moments.early, moments.late
+    return Times(micros, has_value, has_value & ~parsed.read, skipped, True, early, late)
+
+
+def of_one_job(times: Mapping[str, Times], elapsed: Floats | None = None) -> dict[str, Micros]:
+    """Return the moments of `submitted`, `started` and `ended`, in an hour that occurs twice by the order of the three.
+
+    Submissions follow the order of the file. Of the passes of a start and an end, those are chosen that agree with the
+    `elapsed` seconds (NaN: unknown), and by which the job starts after its submission and ends after its start; the
+    first ones if several do.
+    """
+    found = {name: one.micros for name, one in times.items()}
+    names = [name for name in ("started", "ended") if name in times and (times[name].early != times[name].late).any()]
+    if not names:
+        return found
+    start, end, submitted = times.get("started"), times.get("ended"), times["submitted"]
+    best = np.full(len(submitted.micros), np.inf)
+    for one in ("early", "late"):
+        for other in ("early", "late"):
+            begin = (
+                submitted.micros if start is None else np.where(start.has_value, getattr(start, one), submitted.micros)
+            )
+            close = begin if end is None else np.where(end.has_value, getattr(end, other), begin)
+            wrong = 2.0 * ((begin < submitted.micros) | (close < begin))
+            if elapsed is not None and start is not None and end is not None:
+                wrong += np.abs((close - begin) / SECOND - elapsed) > 1.0  # False where it is unknown
+            better = wrong < best
+            best = np.where(better, wrong, best)
+            for name, passes in (("started", begin), ("ended", close)):
+                if name in names:
+                    found[name] = np.where(better & times[name].has_value, passes, found[name])
+    return found
 
 
 def _numbers(text: pl.Series, scale: float) -> Times:
@@ -83,7 +117,7 @@ def _numbers(text: pl.Series, scale: float) -> Times:
     read = np.isfinite(values) & (np.abs(values) < _LARGEST)
     micros = np.rint(np.where(read, values, 0.0) * SECOND).astype(np.int64)
     has_value = text.is_not_null().to_numpy()
-    return Times(micros, has_value, has_value & ~read, np.zeros_like(has_value), False)
+    return Times(micros, has_value, has_value & ~read, np.zeros_like(has_value), False, micros, micros)
 
 
 def _half_days(half: pl.Series, micros: Micros) -> Micros:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.data.formats.conditions import satisfies
 from gpusched_dsl.data.formats.fields import POSITIVE, Field, Kind, SelectedRows, rows_of, words_of
 from gpusched_dsl.data.formats.jobs import select_jobs
-from gpusched_dsl.data.formats.moments import midnight_before, moment_of, seconds_of, times_of
+from gpusched_dsl.data.formats.moments import midnight_before, moment_of, of_one_job, seconds_of, times_of
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting, dropped_text
 from gpusched_dsl.data.formats.text_table import TextTable, read_text_table
 from gpusched_dsl.data.sources.files import Fault, Unreadable
@@ -143,9 +143,12 @@ def _put_times(
     rows.leave_out("no submission time", rows["submitted"].is_null(), column=sources["submitted"].column)
     found = {}
     for name in names:
-        times = times_of(rows[name], zone, str(settings["dates"]), sources[name].scale)
-        found[name] = times
-        rows.put(pl.Series(f"_{name}", times.micros).set(pl.Series(~times.has_value), None))
+        found[name] = times_of(rows[name], zone, str(settings["dates"]), sources[name].scale)
+    known = "duration" in sources
+    elapsed = seconds_of(rows["duration"], sources["duration"].scale)[0] if known else None
+    moments = of_one_job(found, elapsed)
+    for name, times in found.items():
+        rows.put(pl.Series(f"_{name}", moments[name]).set(pl.Series(~times.has_value), None))
         rows.put(pl.Series(f"_{name} wrong", times.wrong), pl.Series(f"_{name} skipped", times.skipped))
     for name in names:
         what, source = words_of(name), sources[name].column

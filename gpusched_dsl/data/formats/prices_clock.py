@@ -20,11 +20,14 @@ class Moments:
     """`utc` in microseconds since 1970 (0 if the local time does not exist), and the irregular times.
 
     `assumed`: in a repeated hour without a second pass in the file, so that the first (daylight) time was taken.
+    `early` and `late` are the moments of the two passes, equal outside repeated hours.
     """
 
     utc: Micros
     exists: Bools
     assumed: Bools
+    early: Micros
+    late: Micros
 
 
 def to_utc(local: Micros, zone: str, marks: Passes | None = None) -> Moments:
@@ -45,7 +48,7 @@ def to_utc(local: Micros, zone: str, marks: Passes | None = None) -> Moments:
         found = _passes(local[rows])
         passes[rows] = FIRST if found is None else found
         assumed[rows] = found is None
-    return Moments(np.where(twice & (passes == SECOND), late, early), exists, assumed)
+    return Moments(np.where(twice & (passes == SECOND), late, early), exists, assumed, early, late)
 
 
 def _moments(local: Micros, zone: str, which: str) -> tuple[Micros, Bools]:

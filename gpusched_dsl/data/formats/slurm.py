@@ -122,21 +122,22 @@ def _drop_steps(rows: SelectedRows) -> None:
 def _put_times(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     import polars as pl
 
-    from gpusched_dsl.data.formats.moments import midnight_before, seconds_of, times_of
+    from gpusched_dsl.data.formats.moments import midnight_before, of_one_job, seconds_of, times_of
 
     zone = str(settings["timezone"])
     rows.leave_out("no submission time", rows["submitted"].is_null(), column="Submit")
     names = [name for name in ("submitted", "started", "ended") if name in rows]
-    dated = False
-    for name in names:
-        text, times = rows[name], times_of(rows[name], zone, "ymd")
-        dated |= times.dated
+    found = {name: times_of(rows[name], zone, "ymd") for name in names}
+    dated = any(times.dated for times in found.values())
+    moments = of_one_job(found, seconds_of(_with_hours(rows["elapsed"]))[0] if "elapsed" in rows else None)
+    for name, times in found.items():
         known = pl.Series(times.has_value)
-        rows.put(pl.Series(name, times.micros).set(~known, None), text.alias("_text"))
-        rows.put(pl.Series("_wrong", times.wrong), pl.Series("_skipped", times.skipped))
-        source = _FIELDS[name][0]
-        rows.leave_out(f"{source} is not a time", rows["_wrong"], column=source, text=rows["_text"])
-        rows.leave_out(f"{source} does not exist in {zone}", rows["_skipped"], column=source, text=rows["_text"])
+        rows.put(rows[name].alias(f"_{name} text"), pl.Series(name, moments[name]).set(~known, None))
+        rows.put(pl.Series(f"_{name} wrong", times.wrong), pl.Series(f"_{name} skipped", times.skipped))
+    for name in names:
+        source, cells = _FIELDS[name][0], f"_{name} text"
+        rows.leave_out(f"{source} is not a time", rows[f"_{name} wrong"], column=source, text=rows[cells])
+        rows.leave_out(f"{source} does not exist in {zone}", rows[f"_{name} skipped"], column=source, text=rows[cells])
     first = rows["submitted"].min()
     zero = midnight_before(int(first), zone) if dated and isinstance(first, int) else 0
     rows.put(*(((rows[name] - zero).cast(pl.Float64) / 1e6).alias(name) for name in names))
