@@ -284,7 +284,7 @@ def read_data(
         _without_values(scenario, replaced or {}),
         folder=workspace.base or Path.cwd(),
         limits=permissions.limits(),
-        files=FileLimits(allow_outside=permissions.outside),
+        files=FileLimits.within(permissions.memory, allow_outside=permissions.outside),
         roots=workspace.roots,
         replaced=replaced,
         reader=reader,

@@ -10,6 +10,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import gpusched_dsl as gs
@@ -175,3 +176,36 @@ def test_a_stray_cell_of_an_excel_file(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refused:
         read_columns(tmp_path, "a.xlsx", None, ["k"], FileLimits(decoded_bytes=1_000_000))
     assert refused.value.faults[0].code == "GSM2007"
+
+
+def test_the_memory_limit_covers_the_reading_of_text_and_parquet(tmp_path: Path) -> None:
+    rows = 20_000
+    (tmp_path / "a.csv").write_text("k,v\n" + "".join(f"{i},{i}\n" for i in range(rows)))
+    pl.DataFrame({"k": pl.repeat(1, rows, eager=True)}).write_parquet(tmp_path / "a.parquet")
+    for name, needed in (("a.csv", 1_600_000), ("a.parquet", 64 * rows)):
+        assert read_columns(tmp_path, name, None, ["k"], FileLimits.within(needed, allow_outside=False)).rows == rows
+        with pytest.raises(Unreadable) as refused:
+            read_columns(tmp_path, name, None, ["k"], FileLimits.within(needed // 2, allow_outside=False))
+        assert refused.value.faults[0].code == "GSM2007"
+
+
+def test_the_memory_limit_of_a_model_reaches_its_files(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("k,v\n" + "".join(f"{i},{i}\n" for i in range(40_000)))
+    model = "model M { set K; param v[K]; var x >= 0; minimize c: x; }"
+    text = model + ' scenario S for M { data "a.csv" { K = k; v[k] = v; } }'
+    with pytest.raises(DiagnosticError) as error:
+        gs.loads(text, base=tmp_path, memory=1 << 20).solve()
+    assert code_of(error) == "GSM2007"
+
+
+@pytest.mark.slow
+def test_a_csv_file_of_275_mb_is_refused_before_its_cells_are_read(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    with (tmp_path / "a.csv").open("w") as file:
+        file.write("k,v\n")
+        file.writelines("1234567,12\n" * 1_000_000 for _ in range(25))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(Unreadable) as refused:
+        read_columns(tmp_path, "a.csv", None, ["k", "v"], FileLimits.within(1 << 30, allow_outside=False))
+    assert refused.value.faults[0].code == "GSM2007"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000  # KiB: the text alone has 269,000

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns
+from gpusched_dsl.data.sources.files import Fault, FileColumns, FileLimits, Unreadable, check_text, missing_columns
 from gpusched_dsl.data.sources.panics import Panic, guard
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _LINE_END, _QUOTE = 10, 34
 _SHOWN = 3
+# Bytes that reading takes: copies of the text, the places of separators and lines, the cells.
+_TEXT_COPIES, _SEPARATOR_BYTES, _LINE_BYTES, _CELL_BYTES = 2, 8, 32, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +46,17 @@ class _Layout:
 
 
 def read_delimited(
-    raw: bytes, name: str, columns: Sequence[str], separator: str, digest: str | None = None
+    raw: bytes,
+    name: str,
+    columns: Sequence[str],
+    separator: str,
+    digest: str | None = None,
+    limits: FileLimits | None = None,
 ) -> FileColumns:
-    """The named columns as text (empty cells are null); raises Unreadable (GSM2009 to GSM2013, GSM2015)."""
+    """The named columns as text (empty cells are null); raises Unreadable (GSM2007, GSM2009 to GSM2013, GSM2015)."""
+    line_ends = raw.count(b"\n")
+    needed = _TEXT_COPIES * len(raw) + _SEPARATOR_BYTES * raw.count(separator.encode()) + _LINE_BYTES * line_ends
+    (limits or FileLimits()).allow(needed + _CELL_BYTES * line_ends * len(columns), name)
     data = check_text(name, raw)
     if not data.strip():
         raise Unreadable(Fault("GSM2010", f"data file `{name}` is empty", help="its first line must name the columns"))

@@ -22,11 +22,27 @@ if TYPE_CHECKING:
 
 
 class FileLimits(Struct, frozen=True):
-    """The limits of a data file. Sizes in bytes: on disk, and after expanding compressed data."""
+    """The limits of a data file. Sizes in bytes: on disk, after expanding compressed data, and while it is read."""
 
     file_bytes: int = 1 << 30
     decoded_bytes: int = 2 << 30
     allow_outside: bool = False
+    memory: int = 8 << 30
+
+    @classmethod
+    def within(cls, memory: int, *, allow_outside: bool) -> FileLimits:
+        """Return the usual limits, none of them above the memory limit."""
+        usual = cls()
+        return cls(usual.file_bytes, min(usual.decoded_bytes, memory), allow_outside, memory)
+
+    def allow(self, needed: int, name: str) -> None:
+        """Raise Unreadable (GSM2007) if reading a file needs more bytes than allowed; nothing is allocated before."""
+        if needed > self.memory:
+            message = (
+                f"reading data file `{name}` needs about {size_text(needed)}, the limit is {size_text(self.memory)}"
+            )
+            help = "keep only the rows and columns that are needed, or raise the limit with `--memory-limit`"
+            raise Unreadable(Fault("GSM2007", message, help=help))
 
 
 class Fault(Struct, frozen=True):

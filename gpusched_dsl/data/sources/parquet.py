@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _CELL_BYTES = 16
+_READ_BYTES = 64  # of a cell while it is read and bound
 
 
 def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLimits) -> FileColumns:
@@ -39,7 +40,8 @@ def read_parquet(data: bytes, name: str, columns: Sequence[str], limits: FileLim
     with ThreadPoolExecutor(1) as meanwhile:
         digest = meanwhile.submit(hashlib.sha256, data)
         try:
-            trial = try_reading(data, columns, limits.decoded_bytes // _CELL_BYTES)
+            most = min(limits.decoded_bytes // _CELL_BYTES, limits.memory // _READ_BYTES)
+            trial = try_reading(data, columns, most)
         except UnreadableFile as damage:
             raise Unreadable(damage_error(name, damage)) from None
     faults = missing_columns(name, columns, list(trial.names))

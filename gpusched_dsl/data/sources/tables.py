@@ -82,7 +82,7 @@ def read_data_file(file: DataFile, table: str | None, columns: Sequence[str], li
         return read_json_lines(raw, file.name, columns, digest)
     from gpusched_dsl.data.sources.delimited import read_delimited
 
-    return read_delimited(raw, file.name, columns, "," if kind == "csv" else "\t", digest)
+    return read_delimited(raw, file.name, columns, "," if kind == "csv" else "\t", digest, limits)
 
 
 def _read_excel(

@@ -122,8 +122,8 @@ class Merger(Struct):
             ):
                 text = statement.name.text
                 word = _WORDS.get(type(statement))
-                help = f"write `override {word} {text}` to replace it" if text in inherited and word else None
-                if not self._claim_name(statement.name, help):
+                advice = f"write `override {word} {text}` to replace it" if text in inherited and word else None
+                if not self._claim_name(statement.name, advice):
                     return
                 if isinstance(statement, Replaceable):
                     self.declarations[text] = len(self.statements)
