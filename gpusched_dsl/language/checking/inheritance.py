@@ -108,7 +108,7 @@ class Merger(Struct):
         match statement:
             case tree.ConstraintDecl(name=name):
                 replaceable = name.text in self.constraints
-                help = f"write `override constraint {name.text}` to replace it"
+                help: str | None = f"write `override constraint {name.text}` to replace it"
                 if not self._claim_name(name, help if replaceable else None):
                     return
                 self.constraints[name.text] = len(self.statements)
