@@ -67,6 +67,8 @@ def workload_of(instance: Instance, method: Method, jobs: Ints, left: Floats, no
         late=(weight[:, None] * np.maximum(0.0, time - due[:, None])).ravel(),
         needs=np.zeros((count * ways, 0)),
         way_at=way_at,
+        form=np.tile(instance.way_gpus, count),
+        like_at=way_at,
     )
 
 
