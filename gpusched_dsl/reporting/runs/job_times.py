@@ -39,3 +39,9 @@ def waiting_times(history: RunHistory) -> Floats:
     times = np.zeros(len(world.status))
     times[history.came] = (until - world.arrival)[history.came]
     return np.maximum(times - busy_times(history)[0], 0.0)
+
+
+def queueing_times(first_start: Floats, arrival: Floats) -> Floats:
+    """Return the times from arrival to the first start, NaN before it; differences within rounding are 0."""
+    times = first_start - arrival
+    return np.where(np.abs(times) <= ROUNDING * np.maximum(1.0, np.abs(arrival)), 0.0, times)

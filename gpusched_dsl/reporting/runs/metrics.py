@@ -15,7 +15,7 @@ from gpusched_dsl.language.units import UNITS, convertible, factor
 from gpusched_dsl.online.history import RunHistory
 from gpusched_dsl.online.simulation.world import DONE, GONE
 from gpusched_dsl.reporting.runs.fairness import bounded_slowdowns, finish_time_fairness, jain, slowdowns
-from gpusched_dsl.reporting.runs.job_times import tardiness_of, waiting_times
+from gpusched_dsl.reporting.runs.job_times import queueing_times, tardiness_of, waiting_times
 
 Number: TypeAlias = float | int | None
 
@@ -181,7 +181,7 @@ def _times(history: RunHistory) -> dict[str, Number]:
     done = world.status == DONE
     jct = (world.end - world.arrival)[done]
     started = history.came[~np.isnan(world.first_start[history.came])]
-    queueing = (world.first_start - world.arrival)[started]
+    queueing = queueing_times(world.first_start[started], world.arrival[started])
     waiting = waiting_times(history)[history.came]
     found: dict[str, Number] = {"makespan": makespan_of(history)}
     found |= {"jct_mean": _mean(jct), "queueing_mean": _mean(queueing)}
