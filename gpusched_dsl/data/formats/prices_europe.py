@@ -38,9 +38,8 @@ def read_entsoe(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
         {"zone": r"area.*|bidding zone", "sequence": r"sequence"},
     )
     lines = everything
-    if "sequence" in lines.columns:
-        wanted = str(settings["sequence"]).strip().lower()
-        lines = lines.where((lines.columns["sequence"].fill_null("").str.to_lowercase() == wanted).to_numpy())
+    if "sequence" in lines.columns and lines.rows:
+        lines = select_series(lines, "sequence", str(settings["sequence"]), "sequence", "sequences")
     if "zone" in lines.columns and lines.rows:
         lines = select_series(lines, "zone", str(settings["zone"]), "zone")
     header = " ".join(header_of(raw)).lower()

@@ -177,8 +177,11 @@ def prices_of(lines: PriceLines, column: str) -> Floats:
     return numbers.fill_null(np.nan).to_numpy().astype(np.float64)
 
 
-def select_series(lines: PriceLines, column: str, wanted: str, option: str) -> PriceLines:
-    """The rows of one series: that which is wanted, or the only one; raises Unreadable (GSM2032)."""
+def select_series(lines: PriceLines, column: str, wanted: str, option: str, what: str = "places") -> PriceLines:
+    """The rows of one series: that which is wanted, or the only one; raises Unreadable (GSM2032).
+
+    `what` names the series in messages; `option` chooses one.
+    """
     names = lines.columns[column].fill_null("").str.strip_chars()
     known = names.unique(maintain_order=True).to_list()
     if not wanted and len(known) == 1:
@@ -190,13 +193,12 @@ def select_series(lines: PriceLines, column: str, wanted: str, option: str) -> P
             f"data file `{lines.name}` has no prices of `{wanted}`"
             if wanted
             else (
-                f"data file `{lines.name}` has the prices of {len(known)} places, but "
+                f"data file `{lines.name}` has the prices of {len(known)} {what}, but "
                 f"option `{option}` names none of them"
             )
         )
-        raise Unreadable(
-            Fault(NO_SERIES, message, notes=(f"its places are {shown}",), help=did_you_mean(wanted, known))
-        )
+        help = did_you_mean(wanted, known) or f"choose one by the option `{option}`"
+        raise Unreadable(Fault(NO_SERIES, message, notes=(f"its {what} are {shown}",), help=help))
     return lines.where(kept)
 
 

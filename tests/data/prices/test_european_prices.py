@@ -61,6 +61,11 @@ def test_areas_and_sequences() -> None:
     assert fault("entsoe", text).code == "GSM2032"
     turned = text.replace("01/06/2025 00:00:00 - 01/06/2025 01:00:00", "01/06/2025 01:00:00 - 01/06/2025 00:00:00")
     assert fault("entsoe", turned, zone="A").code == "GSM2030"
+    german = text.replace("Without Sequence", "Sequence Sequence 1")
+    missing = fault("entsoe", german, zone="A")
+    assert (missing.code, missing.notes) == ("GSM2032", ("its sequences are `Sequence Sequence 1`, `Sequence 1`",))
+    assert "`sequence`" in str(missing.help)
+    assert prices(read("entsoe", german, zone="A", sequence="Sequence Sequence 1")) == [1.0] * 4
 
 
 def test_tables_of_countries() -> None:
