@@ -54,7 +54,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "security/test_text_options.py::test_options_of_tests_and_campaigns",
         "security/test_text_options.py::test_no_factor_names_a_program",
     ),
-    "| CSV, JSON Lines, Parquet, SQLite, Excel | use time and memory up to the limits for files, rows and decoded sizes | run code: no format with code is read (no pickles, no macros, no extensions of SQLite); SQLite files are opened for reading and leave no file beside them, Parquet files are read first in a process of their own |": (
+    "| CSV, JSON Lines, Parquet, SQLite, Excel | use time and memory up to the limits for files, rows and decoded sizes | run code: no format with code is read (no pickles, no macros, no extensions of SQLite); SQLite files are opened for reading and leave no file beside them, Parquet and Excel files are read first in a process of their own |": (
         "data/test_files.py::test_large_files_are_refused",
         "data/test_files.py::test_expansion_is_capped",
         "data/test_sqlite_files.py::test_reading_leaves_nothing",
