@@ -76,26 +76,11 @@ class SharedPieces:
                 found = self._solve(columns, rows, (used, used), None, None, watch, PIECE_GAP)
             if found is None:
                 found = self._solve(columns, rows, (used, used), None, None, watch, PIECE_GAP, elastic=True)
-            if found is None:  # HiGHS 1.16 may end without a point; the present one, with slack, is a point
-                present = np.rint(values[columns])
-                found = self._solve(columns, rows, (used, used), None, present, watch, PIECE_GAP, elastic=True)
-            if found is None and self._are_rows_kept(columns, rows, values):
-                found = values[columns]
             if found is None:
                 return None
             values[columns] = found
         values[parts.integer] = np.rint(values[parts.integer])
         return values
-
-    def _are_rows_kept(self, columns: Codes, rows: Codes, values: Floats) -> bool:
-        """Whether the rounded values of a piece keep its rows without use; those with use may be broken."""
-        parts = self._parts
-        plain = rows[parts.use_of[rows] < 0]
-        rounded = values.copy()
-        rounded[columns] = np.where(parts.integer[columns], np.rint(values[columns]), values[columns])
-        activity = parts.a[plain] @ rounded
-        slack = 1e-6 * np.maximum(1.0, np.abs(activity))
-        return bool(((activity >= parts.lower[plain] - slack) & (activity <= parts.upper[plain] + slack)).all())
 
     def pieces_using(self, uses: Codes) -> Codes:
         """Return the numbers of the pieces with rows of these uses."""

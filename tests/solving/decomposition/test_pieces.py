@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from block_problems import by_type
 
 from gpusched_dsl.backends.highs.backend import HighsBackend
 from gpusched_dsl.backends.interrupt import Control
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.blocks import blocks_of
-from gpusched_dsl.solving.decomposition import pieces as pieces_module
 from gpusched_dsl.solving.decomposition.blocks import split_problem
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.pieces import SharedPieces
@@ -22,9 +20,8 @@ from gpusched_dsl.solving.primal.budget import HeuristicBudget
 HIGHS = HighsBackend()
 
 
-def test_pieces_admit_as_much_of_a_use_as_they_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_admit_as_much_of_a_use_as_they_can(tmp_path: Path) -> None:
     """Rows without use hold whatever the use; those with use as if each use was as small as what is admitted."""
-    monkeypatch.setattr(pieces_module, "PIECE_SECONDS", 60.0)  # a loaded machine must not end a piece early
     short = 0
     for seed, problem in by_type(tmp_path, range(5)).items():
         parts = split_problem(problem, blocks_of(problem, "Batch"))
