@@ -47,5 +47,5 @@ def warn_of_unused(workspace: HasFiles, diagnostics: Diagnostics) -> None:
 
 def _is_decided(decl: tree.VarDecl) -> bool:
     """Whether it is a decision of this model: not declared elsewhere, and not fixed on purpose (`>= 1 <= 1`)."""
-    bounds = {bound.value.value for bound in decl.bounds if isinstance(bound.value, tree.Number)}
-    return not decl.override and not (len(decl.bounds) == 2 and len(bounds) == 1)
+    numbers = [bound.value.value for bound in decl.bounds if isinstance(bound.value, tree.Number)]
+    return not decl.override and not (len(numbers) == 2 and len(set(numbers)) == 1)
