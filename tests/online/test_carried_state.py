@@ -134,6 +134,11 @@ REFUSED = [
     ),
     ("carry state = state + elapsed * 1[kW/h];", "GSM1649", "carry state = previous(state) + elapsed * 1[kW/h];"),
     ("carry used = used + executed(sum[h in Slots] 1[h] * power[h]);", "GSM1649", "previous(used) + executed("),
+    (
+        "carry state = if now < 3 then previous(state) else state + load[committed];",
+        "GSM1649",
+        "carry state = if now < 3 then previous(state) else previous(state) + load[committed];",
+    ),
     ("carry state = state + 1[kW];", "GSM1680", "carry state = previous(state) + 1[kW];"),
     ("carry state = state;", "GSM1680", "or remove the line"),
     (
@@ -169,6 +174,12 @@ WARNED = [
     ("carry used = previous(used) + 1[kWh];  carry state = used / 1[h];", "not that of the last plan"),
     ("carry state = if now > 3 then state else 1[kW] * now;", "not one that an earlier plan had"),
 ]
+
+
+def test_a_branch_may_return_to_the_value_of_the_scenario() -> None:
+    line = "carry state = if now mod 2 == 0 then state else max(previous(state), load[committed]);"
+    assert reports(slots(line)) == []
+    assert reports(slots("carry state = max(state, previous(state), load[committed]);")) == []
 
 
 @pytest.mark.parametrize(("lines", "words"), WARNED)

@@ -61,12 +61,14 @@ class _Accumulation:
         own = self._references(self.carry.target)
         if own and not self._is_accumulated:
             if self._reads_last_plan:
-                self._report_own(own)
+                self._report_own(own, self.carry.value)
                 return
             if not self._changes:
                 self._report_unchanged(own)
                 return
             self._check_latch()
+        elif own:
+            self._check_alternatives()
         self._check_others()
         if self.online.window is not None:
             self._check_slots()
@@ -110,15 +112,29 @@ class _Accumulation:
     def _changes(self) -> bool:
         return not self._names.isdisjoint(self.online.clock_names)
 
+    def _check_alternatives(self) -> None:
+        """Check each branch by itself: `previous` in one does not accumulate what the other adds up.
+
+        A branch with the plain parameter alone is back at the value of the scenario, as at the start of a month.
+        """
+        for branch in _branches(self.carry.value):
+            parts = tuple(self._with_formulas(branch))
+            names = {part.name for part in parts if isinstance(part, ParamRef)}
+            of_last_plan = any(isinstance(part, VariableRef | Executed) for part in parts) or names & {*OF_LAST_PLAN}
+            if of_last_plan and self.carry.target in names and previous_name(self.carry.target) not in names:
+                self._report_own(self._references(self.carry.target), branch)
+                return
+
     # --- reports -----------------------------------------------------------------------------------------------------
 
-    def _report_own(self, own: list[ParamRef]) -> None:
-        inside = [part for part in walk(self.carry.value) if isinstance(part, ParamRef) and part in own]
+    def _report_own(self, own: list[ParamRef], where: TypedExpr) -> None:
+        """Report own references in `where`: the right side, or a branch of it."""
+        inside = [part for part in walk(where) if isinstance(part, ParamRef) and part in own]
         self.diagnostics.error(
             "GSM1649",
             f"`{self.carry.target}` does not accumulate: on the right side it has the value of the scenario, so only "
             "the last plan counts",
-            self.carry.value.span,
+            where.span,
             "forgets all plans before the last",
             secondary=[self._declared(self.carry.target)],
             help=f"`previous` is the value in the last plan: write `{self._rewritten(inside)}`"
@@ -331,6 +347,15 @@ class _Accumulation:
             first, last = part.span.start - whole.start, part.span.end - whole.start
             text = f"{text[:first]}previous({text[first:last]}){text[last:]}"
         return f"carry {self._target} = {' '.join(text.split())};"
+
+
+def _branches(expr: TypedExpr) -> Iterates[TypedExpr]:
+    """Yield the values that an expression may have: those of all branches, if it is a choice."""
+    if isinstance(expr, IfThenElse):
+        yield from _branches(expr.then)
+        yield from _branches(expr.otherwise)
+    else:
+        yield expr
 
 
 def _bare(expr: TypedExpr, model: CheckedModel, name: str, job: IndexVar) -> ParamRef | None:
