@@ -163,7 +163,7 @@ class Service:
                 first = failure.diagnostics[0]
                 return _error(first, STATUS.get(first.code, 422), {}, failure.diagnostics)
             case SessionClosed():
-                return _error(Diagnostic(CLOSED, str(failure), help="create the session again"), 409)
+                return _error(Diagnostic(CLOSED, str(failure), help="create a session with another name"), 409)
             case queue.Full():
                 message = "too many requests wait for this session"
                 return _error(Diagnostic(LIMIT, message, help="try again later"), 503, {"Retry-After": "1"})
