@@ -69,7 +69,7 @@ class Editor:
             self.arrived.set()
 
     async def start(self, folder: Path) -> None:
-        await self.client.start_io(sys.executable, "-m", "gpusched_dsl.cli", "lsp")
+        await self.client.start_io(sys.executable, "-m", "gpusched_dsl", "lsp")
         root = folder.as_uri()
         await self.client.initialize_async(
             types.InitializeParams(types.ClientCapabilities(), process_id=os.getpid(), root_uri=root)

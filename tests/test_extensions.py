@@ -134,7 +134,7 @@ print(laws.families[0].survival(np.array([[4.0]]), np.array([0]))[0, 0])
     wrong = tmp_path / "wrong.gsm"
     wrong.write_text("model M { random w in h ~ pareto(scale = 2[h]); minimize f: 1; }")
     with pytest.raises(AssertionError, match="`pareto` needs `scale` and `shape`"):
-        run(installed, tmp_path, "-m", "gpusched_dsl.cli", "check", "wrong.gsm")
+        run(installed, tmp_path, "-m", "gpusched_dsl", "check", "wrong.gsm")
 
 
 @pytest.mark.quick(2)

@@ -36,7 +36,7 @@ def test_nothing_is_imported_from_the_folder(kernels: str, tmp_path: Path) -> No
         ["solve", "m.gsm", "-s", "Figure1", "-m", "Greedy"],
     ):
         # As the installed command does: without the working folder on the path.
-        command = [sys.executable, "-P", "-m", "gpusched_dsl.cli", *arguments]
+        command = [sys.executable, "-P", "-m", "gpusched_dsl", *arguments]
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
         )

@@ -70,7 +70,7 @@ def printed(command: str, model: str) -> Text:
     """The output of a command in colours, without the lines that say how long it took."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "assign.gsm").write_text(model, encoding="utf-8")
-        arguments = [sys.executable, "-m", "gpusched_dsl.cli", command, "assign.gsm", "--color", "always"]
+        arguments = [sys.executable, "-m", "gpusched_dsl", command, "assign.gsm", "--color", "always"]
         done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).splitlines()
     return Text.from_ansi("\n".join(line for line in lines if not re.match(r"(build|solve) ", line)) + "\n")

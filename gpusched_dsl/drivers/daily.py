@@ -83,5 +83,5 @@ class DailyReports:
 
 def report_command(cluster_file: Path, *, outside: bool) -> list[str]:
     """The command that makes a report of a cluster file."""
-    words = [sys.executable, "-P", "-m", "gpusched_dsl.cli", "drive", str(cluster_file.resolve()), "--report"]
+    words = [sys.executable, "-P", "-m", "gpusched_dsl", "drive", str(cluster_file.resolve()), "--report"]
     return [*words, "--allow-outside"] if outside else words

@@ -29,7 +29,7 @@ class CommandResult:
 async def run_command(arguments: Sequence[str], folder: Path, *, errors: bool = True) -> CommandResult:
     """Run `gsdsl` with arguments in a folder; a cancelled call ends the process."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "gpusched_dsl.cli", *arguments, cwd=folder,
+        sys.executable, "-P", "-m", "gpusched_dsl", *arguments, cwd=folder,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT if errors else asyncio.subprocess.DEVNULL,
     )  # fmt: skip

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.slow
 
 def with_client(folder: Path, talk: Callable[[Client], Awaitable[None]], *options: str) -> None:
     """Start the server in a folder, and talk to it."""
-    arguments = ["-m", "gpusched_dsl.cli", "mcp", *options]
+    arguments = ["-m", "gpusched_dsl", "mcp", *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, cwd=folder, env=dict(os.environ))
 
     async def run() -> None:
@@ -195,7 +195,7 @@ def test_without_the_package(tmp_path: Path) -> None:
 
 def test_the_server_ends_with_its_client(tmp_path: Path) -> None:
     server = subprocess.Popen(
-        [sys.executable, "-m", "gpusched_dsl.cli", "mcp"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "gpusched_dsl", "mcp"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     server.communicate(b"", timeout=120)
     assert server.returncode == 0

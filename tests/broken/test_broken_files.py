@@ -173,7 +173,7 @@ def test_parts_are_used() -> None:
 def test_in_a_process_of_its_own(name: str) -> None:
     """The same from outside: exit code, output and error stream of the installed command."""
     broken = next(b for b in BROKEN if name in b.name)
-    command = [sys.executable, "-m", "gpusched_dsl.cli", "--diagnostics", "json", *broken.arguments]
+    command = [sys.executable, "-m", "gpusched_dsl", "--diagnostics", "json", *broken.arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=FOLDER)
     assert done.returncode == exit_code(broken)
     compare(broken, found(findings_document(broken, done.stdout, done.stderr), broken.command))

@@ -108,7 +108,7 @@ def test_an_export_of_another_format(gsdsl: Run, file: Path) -> None:
 def test_ctrl_c_keeps_what_is_done(file: Path) -> None:
     many = TEXT.replace("{ 3[GB], 7[GB] }", "1..400").replace("room = space", "room = space * 1[GB]")
     file.write_text(file.read_text().replace(TEXT, many.replace(", highs (mip_heuristic_effort = 2) as Wrong", "")))
-    command = [sys.executable, "-m", "gpusched_dsl.cli", "campaign", "run", str(file), "--workers", "1"]
+    command = [sys.executable, "-m", "gpusched_dsl", "campaign", "run", str(file), "--workers", "1"]
     started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     runs = Path("Rooms.results", "runs")
     end = time.monotonic() + 120

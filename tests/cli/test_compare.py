@@ -212,7 +212,7 @@ def test_ctrl_c_keeps_the_rows_that_are_there(
 ) -> None:
     arguments = ["compare", rented(), "--methods", "highs,Greedy,Endless,FIFO", "--json", "out.json"]
     process = child(
-        [sys.executable, "-m", "gpusched_dsl.cli", *arguments],
+        [sys.executable, "-m", "gpusched_dsl", *arguments],
         cwd=tmp_path, env={**os.environ, "GSDSL_PYTHON_KERNELS": "1"},
     )  # fmt: skip
     assert "scenario Small" in process.stdout.readline()

@@ -129,7 +129,7 @@ def weights(seed: int) -> str:
 def stopped_after(seconds: float, folder: Path, child: Callable[..., Any]) -> tuple[int, str, str]:
     """Explain the model in a process of its own and stop it so long after the search has begun."""
     (folder / "hard.gsm").write_text(SPLIT)
-    command = [sys.executable, "-m", "gpusched_dsl.cli", "explain", "hard.gsm", "--json", "out.json"]
+    command = [sys.executable, "-m", "gpusched_dsl", "explain", "hard.gsm", "--json", "out.json"]
     process = child(command, cwd=folder)
     while "sides" not in process.stdout.readline():  # the table of constraints comes before the search
         pass

@@ -226,7 +226,7 @@ def test_the_time_limit_ends_with_the_best_plan(gsdsl: Run, rented: Callable[...
 def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path, child: Callable[..., Any]) -> None:
     """Kernels as plain Python: then nothing has to be compiled before the first plan."""
     process = child(
-        [sys.executable, "-m", "gpusched_dsl.cli", "solve", rented(), "--backend", "Endless", "--json", "out.json"],
+        [sys.executable, "-m", "gpusched_dsl", "solve", rented(), "--backend", "Endless", "--json", "out.json"],
         cwd=tmp_path, env={**os.environ, "GSDSL_PYTHON_KERNELS": "1"},
     )  # fmt: skip
     assert "with Endless, completed by highs" in process.stdout.readline()

@@ -353,7 +353,7 @@ def test_ctrl_c_and_going_on(gsdsl: Run, tmp_path: Path, child: Callable[..., An
     path, journal, out = tmp_path / "long.gsm", tmp_path / "run.db", tmp_path / "out.json"
     path.write_text(long_text(30), encoding="utf-8")
     given = ["run", str(path), "--online", "EveryEvent", "--method", "Greedy", "--journal", str(journal)]
-    command = [sys.executable, "-m", "gpusched_dsl.cli", *given, "--json", str(out)]
+    command = [sys.executable, "-m", "gpusched_dsl", *given, "--json", str(out)]
     process = child(command, env={**os.environ, "NO_COLOR": "1"})
     until = time.monotonic() + 200
     while time.monotonic() < until and process.poll() is None:

@@ -21,7 +21,7 @@ def in_shell(shell: str, program: str, folder: Path) -> list[str]:
         pytest.skip(f"{shell} is not installed")
     command = folder / "bin" / "gsdsl"
     command.parent.mkdir(exist_ok=True)
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpusched_dsl.cli "$@"\n', encoding="utf-8")
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpusched_dsl "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     environment = {**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
     done = subprocess.run(

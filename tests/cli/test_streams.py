@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def solve(folder: Path, *options: str, close: str = "", stdout: int | None = None) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "gpusched_dsl.cli", "solve", "m.gsm", *options]
+    words = [sys.executable, "-m", "gpusched_dsl", "solve", "m.gsm", *options]
     shell = ["/bin/sh", "-c", f'exec "$@" {close}', "sh", *words]
     taken = subprocess.PIPE if stdout is None else stdout
     return subprocess.run(shell, cwd=folder, stdout=taken, stderr=subprocess.PIPE, text=True, check=False)

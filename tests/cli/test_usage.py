@@ -40,7 +40,7 @@ scenario Only for Halves { }
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "gpusched_dsl.cli", *arguments]
+    return [sys.executable, "-m", "gpusched_dsl", *arguments]
 
 
 def test_help_lists_commands_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,7 +296,7 @@ def test_a_full_disk_is_an_error_of_the_output(pack: Path, arguments: tuple[str,
     command, *options = arguments
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "gpusched_dsl.cli", command, str(pack), *options],
+            [sys.executable, "-m", "gpusched_dsl", command, str(pack), *options],
             stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 1

@@ -87,7 +87,7 @@ class Watch:
 @contextmanager
 def watching(file: Path, *options: str) -> Iterator[Watch]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "gpusched_dsl.cli", "watch", str(file), *options],
+        [sys.executable, "-m", "gpusched_dsl", "watch", str(file), *options],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=file.parent,
     )  # fmt: skip
     watch = Watch(process)

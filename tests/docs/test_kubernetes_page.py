@@ -32,7 +32,7 @@ from gpusched_dsl.drivers.protocol import JobState, ObservedJob
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import read_settings
 
-GSDSL = (sys.executable, "-m", "gpusched_dsl.cli")
+GSDSL = (sys.executable, "-m", "gpusched_dsl")
 PAGE = (DEPLOY.parent / "docs" / "kubernetes.md").read_text(encoding="utf-8")
 
 

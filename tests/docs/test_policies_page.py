@@ -110,7 +110,7 @@ def test_a_rule_of_another_package_is_found_and_followed(tmp_path: Path) -> None
     def run(*arguments: str) -> str:
         environment = {**os.environ, "PYTHONPATH": str(tmp_path), "GSDSL_PYTHON_KERNELS": "1"}
         done = subprocess.run(
-            [sys.executable, "-m", "gpusched_dsl.cli", *arguments],
+            [sys.executable, "-m", "gpusched_dsl", *arguments],
             cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

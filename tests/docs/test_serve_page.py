@@ -64,7 +64,7 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
     start, ask = (block.replace("127.0.0.1:8765", f"127.0.0.1:{port}") for block in blocks("sh"))
     start = start.replace("--records records &", f"--records records --port {port} &")
     script = f"""
-gsdsl() {{ {sys.executable} -m gpusched_dsl.cli "$@"; }}
+gsdsl() {{ {sys.executable} -m gpusched_dsl "$@"; }}
 {start}
 for i in $(seq 600); do curl -sf http://127.0.0.1:{port}/readyz && break; sleep 0.2; done
 {ask}

@@ -28,7 +28,7 @@ from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.observe import FIELDS
 from gpusched_dsl.drivers.value_source import COMMON_FIELDS
 
-GSDSL = (sys.executable, "-m", "gpusched_dsl.cli")
+GSDSL = (sys.executable, "-m", "gpusched_dsl")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "slurm.md").read_text(encoding="utf-8")
 

@@ -114,7 +114,7 @@ def write_files(service: KubernetesService, folder: Path, extra: str = "") -> Pa
 
 def start_driver(path: Path, *options: str) -> subprocess.Popen[str]:
     log = (path.parent / "drive.log").open("a")
-    words = [sys.executable, "-m", "gpusched_dsl.cli", "drive", str(path), *options]
+    words = [sys.executable, "-m", "gpusched_dsl", "drive", str(path), *options]
     return subprocess.Popen(words, stdout=log, stderr=log, text=True, start_new_session=True)
 
 

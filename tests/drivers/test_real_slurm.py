@@ -104,7 +104,7 @@ def submit(service: SlurmService, gpus: int, seconds: float, *options: str, held
 
 
 def command(path: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "gpusched_dsl.cli", "drive", str(path), *options]
+    return [sys.executable, "-m", "gpusched_dsl", "drive", str(path), *options]
 
 
 def driver(service: SlurmService, path: Path, *options: str) -> subprocess.Popen[str]:

@@ -37,7 +37,7 @@ class Client:
             pass
 
     async def start(self, **options: Any) -> types.InitializeResult:
-        await self.lsp.start_io(sys.executable, "-m", "gpusched_dsl.cli", "lsp", "--stdio")
+        await self.lsp.start_io(sys.executable, "-m", "gpusched_dsl", "lsp", "--stdio")
         uri = self.folder.as_uri()
         result = await self.lsp.initialize_async(
             types.InitializeParams(

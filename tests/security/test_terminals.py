@@ -113,7 +113,7 @@ def test_no_command_prints_what_controls_a_terminal(folder: Path) -> None:
 
 def test_pipes_get_documents_as_they_are(folder: Path) -> None:
     for words in (["export", "m.gsm", "--to", "markdown", "--scenario", "V"], ["fmt", "--diff", "m.gsm"]):
-        command = [sys.executable, "-m", "gpusched_dsl.cli", *words]
+        command = [sys.executable, "-m", "gpusched_dsl", *words]
         done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
         assert EVIL.encode() in done.stdout
 

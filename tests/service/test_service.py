@@ -319,7 +319,7 @@ def test_a_killed_process_continues(tmp_path: Path, child: Callable[..., subproc
     """A real process is killed and started again; then SIGTERM ends it."""
     (tmp_path / "cluster.gsm").write_text(MODEL)
     (tmp_path / "tokens").write_text("ann 0123456789abcdef\n")
-    words = [sys.executable, "-m", "gpusched_dsl.cli", "serve", "cluster.gsm", "--online", "EveryEvent", "--method",
+    words = [sys.executable, "-m", "gpusched_dsl", "serve", "cluster.gsm", "--online", "EveryEvent", "--method",
              "Greedy", "--token-file", "tokens", "--records", "records", "--port", "0"]  # fmt: skip
 
     def start() -> tuple[subprocess.Popen[str], Client]:
