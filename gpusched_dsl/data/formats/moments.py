@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _HALF = r"(?i)\s*([ap])\.?m\.?$"
 _LARGEST = 1e12  # s
-_CLOCK = r"^(?:(\d+)-)?(\d+):(\d{1,2}):(\d{1,2}(?:\.\d+)?)$"
+_CLOCK = r"^(?:(\d+)(?:-|\s*days?,?\s+))?(\d+):(\d{1,2}):(\d{1,2}(?:\.\d+)?)$"
+_SHORT_CLOCK = r"^(\d+):([0-5]?\d(?:\.\d+)?)$"  # hours and minutes, or minutes and seconds
 _WORDS = (
     r"(?i)^P?\s*(?:(\d+(?:\.\d+)?)\s*d(?:ays?)?)?[\sT,]*(?:(\d+(?:\.\d+)?)\s*h(?:ours?|rs?)?)?[\s,]*"
     r"(?:(\d+(?:\.\d+)?)\s*m(?:in(?:utes?)?)?)?[\s,]*(?:(\d+(?:\.\d+)?)\s*s(?:ec(?:onds?)?)?)?$"
@@ -32,7 +33,7 @@ class Times:
     """Moments of a column in microseconds of UTC since 1970, 0 for cells without one.
 
     `wrong`: cells that are no time; `skipped`: times that do not exist on the clock of the zone. `dated` unless all
-    cells are numbers, which count seconds since 1970, or since any other start.
+    cells are numbers or lengths, which count from 1970, or from any other start.
     """
 
     micros: Micros
@@ -45,15 +46,19 @@ class Times:
 
 
 def times_of(column: pl.Series, zone: str, order: str, scale: float = 1.0) -> Times:
-    """Read times in the order of the file: ISO 8601, day or month first, with AM and PM, or numbers of seconds.
+    """Read times in the order of the file: ISO 8601, day or month first, with AM and PM, or seconds, or `27:04:05`.
 
     `scale` is the length of the unit of numbers in seconds. Raises Unreadable: GSM2030 for an unknown zone, or dates
     whose day and month are ambiguous.
     """
+    import polars as pl
+
     text = column.str.strip_chars()
     has_value = text.is_not_null().to_numpy()
     if bool(text.drop_nulls().str.contains(_NUMBER).all()):
-        return _numbers(text, scale)
+        return _numbers(text.cast(pl.Float64, strict=False) * scale, has_value)
+    if bool(text.drop_nulls().str.contains(_CLOCK).all()):
+        return _numbers(_sum(text, _CLOCK), has_value)
     half = text.str.extract(_HALF, 1).str.to_lowercase()
     try:
         parsed = times_in(text.str.replace(_HALF, ""), "" if order == "auto" else order)
@@ -110,13 +115,10 @@ def of_one_job(times: Mapping[str, Times], elapsed: Floats | None = None) -> dic
     return found
 
 
-def _numbers(text: pl.Series, scale: float) -> Times:
-    import polars as pl
-
-    values = text.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy() * scale
+def _numbers(seconds: pl.Series, has_value: Bools) -> Times:
+    values = seconds.fill_null(np.nan).to_numpy()
     read = np.isfinite(values) & (np.abs(values) < _LARGEST)
     micros = np.rint(np.where(read, values, 0.0) * SECOND).astype(np.int64)
-    has_value = text.is_not_null().to_numpy()
     return Times(micros, has_value, has_value & ~read, np.zeros_like(has_value), False, micros, micros)
 
 
@@ -162,7 +164,8 @@ def midnight_before(moment: int, zone: str) -> int:
 def seconds_of(column: pl.Series, scale: float = 1.0) -> tuple[Floats, Bools]:
     """Return lengths of time in seconds, NaN for empty cells, and which cells are none.
 
-    They are numbers of a unit of `scale` seconds, `2-03:04:05`, `27:04:05`, `1h 30min`, or ISO 8601 as `PT1H30M`.
+    They are numbers of a unit of `scale` seconds, `2-03:04:05`, `2 days 03:04:05`, `27:04:05`, `1h 30min`, or ISO 8601
+    as `PT1H30M`; `2:30` has hours and minutes if the unit is the hour, minutes and seconds if it is the minute.
     """
     import polars as pl
 
@@ -170,6 +173,8 @@ def seconds_of(column: pl.Series, scale: float = 1.0) -> tuple[Floats, Bools]:
     numbers = text.cast(pl.Float64, strict=False) * scale
     clock = _sum(text, _CLOCK)
     words = _sum(text.set(text.str.contains(r"(?i)^[PT\s]*$"), None), _WORDS)
+    if scale in (3600.0, 60.0):
+        clock = clock.zip_with(clock.is_not_null(), _sum(text, _SHORT_CLOCK, (scale, scale / 60)))
     found = numbers.zip_with(numbers.is_not_null(), clock)
     found = found.zip_with(found.is_not_null(), words)
     wrong = (text.is_not_null() & (found.is_null() | ~found.is_finite().fill_null(True))).to_numpy()
@@ -177,15 +182,15 @@ def seconds_of(column: pl.Series, scale: float = 1.0) -> tuple[Floats, Bools]:
     return values, wrong
 
 
-def _sum(text: pl.Series, pattern: str) -> pl.Series:
-    """Return days, hours, minutes and seconds as seconds; null for other text."""
+def _sum(text: pl.Series, pattern: str, units: Sequence[float] = (86400.0, 3600.0, 60.0, 1.0)) -> pl.Series:
+    """Return days, hours, minutes and seconds, or what `units` are, as seconds; null for other text."""
     import polars as pl
 
     parts = text.str.extract_groups(pattern).struct.unnest().get_columns()
     values = [part.cast(pl.Float64, strict=False) for part in parts]
     total = pl.Series(text.name, np.zeros(len(text)))
     known = pl.Series(np.zeros(len(text), dtype=np.bool_))
-    for value, seconds in zip(values, (86400.0, 3600.0, 60.0, 1.0), strict=True):
+    for value, seconds in zip(values, units, strict=True):
         total = total + value.fill_null(0.0) * seconds
         known = known | value.is_not_null()
     return total.set(~known, None)

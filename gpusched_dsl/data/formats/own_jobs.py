@@ -228,6 +228,12 @@ def read_own_table(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
 
     table = read_text_table(raw, settings)
     names = {option: _option_list(table, settings, option) for option in ("times", "durations")}
+    both = next((name for name in names["times"] if name in names["durations"]), None)
+    if both is not None:
+        message = f"column `{both}` cannot be both a time and a length of time"
+        raise Unreadable(
+            Fault("GSM1519", message, option=("durations", both), help="name it in one of the two options")
+        )
     plain = [name for name in table.columns if name not in (*names["times"], *names["durations"])]
     rows = rows_of(table.columns, table.lines, [Field(name, (name,), needed=False) for name in table.columns])
     rows.put(*(labels_or_text(decimal(rows[name], settings)) for name in plain))

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 MAGIC = b"PK\x03\x04"
 _CELL_BYTES = 40  # of the rectangle around all cells, text and its copy
+_DATE = r"^\d{4,5}-\d{2}-\d{2}"  # the text of a cell that is formatted as a date, a time or a duration
+_FIRST_DATE = 18_000  # days; 1949 or 1953 (Excel has two calendars): cells with smaller numbers are lengths of time
 
 
 def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: str | None = None) -> pl.DataFrame:
     """Return all cells of a sheet as text, without a header; row 0 is row 1 of the sheet.
 
     `sheet` is its name; an empty text means the only sheet. `option` is the option that names it, if one does. Dates
-    are `2024-03-01 12:30:15`, integers have no decimal point. Raises Unreadable: GSM2019 without fastexcel, GSM2007,
-    GSM2008, GSM2010, GSM2016.
+    are `2024-03-01 12:30:15`, times and durations `27:04:05`, integers have no decimal point. Raises Unreadable:
+    GSM2019 without fastexcel, GSM2007, GSM2008, GSM2010, GSM2016.
     """
     import polars as pl
 
@@ -35,6 +37,7 @@ def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: s
         chosen = _choose(name, sheet, names, option)
         _try(data, name, chosen, limits)
         found = book.load_sheet(chosen, header_row=None, skip_rows=0, dtypes="string").to_polars()
+        found = found.with_columns(_lengths_of_time(book, chosen, found))
     except fastexcel.FastExcelError as error:
         note = str(error).splitlines()[0]
         raise Unreadable(Fault("GSM2008", f"`{name}` is damaged or not an Excel file", notes=(note,))) from None
@@ -42,6 +45,39 @@ def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: s
         raise Unreadable(Fault("GSM2010", f"sheet `{chosen}` of `{name}` is empty"))
     assert isinstance(found, pl.DataFrame)
     return found.with_columns(pl.all().cast(pl.String).str.strip_chars())
+
+
+def _lengths_of_time(book: Any, sheet: str, found: pl.DataFrame) -> list[pl.Series]:
+    """Return the columns with times and durations, whose texts are dates of 1900, with the texts `27:04:05` there.
+
+    Excel stores a date, a time of day and a duration as the same number of days.
+    """
+    places = [at for at, column in enumerate(found) if column.str.contains(_DATE).any()]
+    if not places:
+        return []
+    options: dict[str, Any] = {"header_row": None, "skip_rows": 0, "use_columns": places, "dtypes": "duration"}
+    days = book.load_sheet(sheet, **options).to_polars()
+    columns = []
+    for at, column in zip(places, days.iter_columns(), strict=True):
+        milliseconds = column.dt.total_milliseconds()
+        written = found.to_series(at)
+        short = (milliseconds.abs() < _FIRST_DATE * 86_400_000) & written.str.contains(_DATE)
+        columns.append(_clock_text(milliseconds).zip_with(short.fill_null(False), written).alias(written.name))
+    return columns
+
+
+def _clock_text(milliseconds: pl.Series) -> pl.Series:
+    """Return `27:04:05`, or `27:04:05.250` if there are milliseconds."""
+    import polars as pl
+
+    size = milliseconds.abs()
+    parts = {"sign": (milliseconds < 0), "h": size // 3_600_000, "m": size // 60_000 % 60, "s": size // 1000 % 60}
+    frame = pl.DataFrame({**parts, "ms": size % 1000})
+    two = (pl.col(part).cast(pl.String).str.zfill(2) for part in ("m", "s"))
+    sign = pl.when("sign").then(pl.lit("-")).otherwise(pl.lit(""))
+    thousandths = pl.format(".{}", pl.col("ms").cast(pl.String).str.zfill(3))
+    ending = pl.when(pl.col("ms") == 0).then(pl.lit("")).otherwise(thousandths)
+    return frame.select(pl.format("{}{}:{}:{}{}", sign, "h", *two, ending)).to_series()
 
 
 def _module() -> Any:

@@ -118,11 +118,19 @@ def test_times_and_lengths_of_time() -> None:
     assert moment("2024-03-01 14:05", zone="Asia/Tokyo") == "2024-03-01 05:05:00"
     assert moment("1709300000") == "2024-03-01 13:33:20"
     assert moment("noon") == "wrong"
-    lengths = ["1-02:03:04", "27:04:05", "1h 30min", "PT1H30M", "90 s", "P1DT2H", "1.5", None]
+    lengths = ["1-02:03:04", "27:04:05", "1h 30min", "PT1H30M", "90 s", "P1DT2H", "1.5", "0 days 02:03:04",
+               "1 days 02:03:04.500000", "1 day, 2:03:04", "2 days", "0 days", None]  # fmt: skip
     found, wrong = seconds_of(pl.Series("d", lengths, dtype=pl.String))
-    assert found[:-1].tolist() == [93784.0, 97445.0, 5400.0, 5400.0, 90.0, 93600.0, 1.5]
+    assert found[:-1].tolist() == [93784, 97445, 5400, 5400, 90, 93600, 1.5, 7384, 93784.5, 93784, 172800, 0]
     assert not wrong.any()
-    assert seconds_of(pl.Series("d", ["12:30", "x", "PT", "nan"]))[1].all()  # hours or minutes: not clear
+    unclear = pl.Series("d", ["12:30", "x", "PT", "nan", "-1 days +23:00:00"])  # hours or minutes?
+    assert seconds_of(unclear)[1].all()
+    assert seconds_of(unclear, 3600.0)[0][0] == 12.5 * 3600
+    assert seconds_of(unclear, 60.0)[0][0] == 12.5 * 60
+    assert seconds_of(unclear, 3600.0)[1].tolist() == [False, True, True, True, True]
+    clocks = times_of(pl.Series("t", ["8:00:00", "1 days 02:00:00", None]), "UTC", "auto")
+    assert (clocks.micros / 3.6e9).tolist() == [8, 26, 0]
+    assert not clocks.dated
 
 
 def test_what_is_wrong_with_options() -> None:
@@ -135,6 +143,7 @@ def test_what_is_wrong_with_options() -> None:
     assert fault("jobs", CSV, **(OPTIONS | {"from": "soon"})).code == "GSM1519"
     assert fault("jobs", "a;b\n1;2\n", submitted="a").help == 'its cells seem to be separated by `;`: `separator = ";"`'
     assert fault("table", "a\n1\n", times="b").option == ("times", "b")
+    assert fault("table", "a\n1\n", times="a", durations="a").option == ("durations", "a")
     nothing = fault("table", "a;b\n1,5;x\n", durations="b", separator=";")
     assert (nothing.code, nothing.notes) == ("GSM2018", ("1: b is not a length of time (first on line 2: `x`)",))
     assert read_text("table", "a;b\n1,5;x\n", durations="a", separator=";", decimal=",").frame["a"][0] == 1.5
@@ -160,8 +169,8 @@ def test_columns_of_the_file_in_a_model_and_places_of_faults(tmp_path: Path) -> 
 # --- Excel -----------------------------------------------------------------------------------------------------------
 
 
-def workbook(rows: Sequence[Sequence[Any]], sheets: Sequence[str] = ("June",)) -> bytes:
-    """A file with the same rows in all of its sheets."""
+def workbook(rows: Sequence[Sequence[Any]], sheets: Sequence[str] = ("June",), calendar: int = 1900) -> bytes:
+    """A file with the same rows in all of its sheets; dates are those of the calendar of 1900."""
     space = "http://schemas.openxmlformats.org"
     main, office = f"{space}/spreadsheetml/2006/main", f"{space}/officeDocument/2006/relationships"
 
@@ -170,6 +179,10 @@ def workbook(rows: Sequence[Sequence[Any]], sheets: Sequence[str] = ("June",)) -
             return "<c/>"
         if isinstance(value, datetime.datetime):
             return f'<c s="1"><v>{(value - datetime.datetime(1899, 12, 30)).total_seconds() / 86400!r}</v></c>'
+        if isinstance(value, datetime.time):
+            return f'<c s="2"><v>{(value.hour * 60 + value.minute) / 1440!r}</v></c>'
+        if isinstance(value, datetime.timedelta):
+            return f'<c s="3"><v>{value.total_seconds() / 86400!r}</v></c>'
         if isinstance(value, (int, float)):
             return f"<c><v>{value}</v></c>"
         return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>'
@@ -191,10 +204,12 @@ def workbook(rows: Sequence[Sequence[Any]], sheets: Sequence[str] = ("June",)) -
         + "".join(f'<Relationship Id="r{n}" Type="{office}/worksheet" Target="worksheets/sheet{n}.xml"/>'
                   for n in numbers)
         + f'<Relationship Id="s" Type="{office}/styles" Target="styles.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}">'
+        f'<workbookPr date1904="{int(calendar == 1904)}"/><sheets>'
         + "".join(f'<sheet name="{s}" sheetId="{n}" r:id="r{n}"/>' for n, s in zip(numbers, sheets, strict=True))
         + "</sheets></workbook>",
-        "xl/styles.xml": f'<styleSheet xmlns="{main}"><cellXfs><xf numFmtId="0"/><xf numFmtId="22"/></cellXfs>'
+        "xl/styles.xml": f'<styleSheet xmlns="{main}"><numFmts><numFmt numFmtId="164" formatCode="[h]:mm:ss"/>'
+        '</numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="22"/><xf numFmtId="20"/><xf numFmtId="164"/></cellXfs>'
         "</styleSheet>",
         **{f"xl/worksheets/sheet{n}.xml": f'<worksheet xmlns="{main}"><sheetData>{data}</sheetData></worksheet>'
            for n in numbers},
@@ -223,6 +238,27 @@ def test_excel() -> None:
     assert fault("jobs", two, **options).code == "GSM2016"
     assert fault("jobs", two, **options, sheet="Jun").help == "did you mean `June`?"
     assert fault("jobs", b"PK\x03\x04" + b"x" * 100).code == "GSM2008"
+
+
+@pytest.mark.parametrize("calendar", [1900, 1904])
+def test_times_and_durations_of_excel(calendar: int) -> None:
+    """Excel stores them like dates, as numbers of days: `2:30` is 0.104, an early morning in 1900."""
+    pytest.importorskip("fastexcel")
+    length = datetime.timedelta
+    lengths: list[Any] = [datetime.time(2, 30), length(hours=30), length(days=61, seconds=7.25), 1.5, datetime.time(0),
+                          length(days=400), "1 days 00:00:10", "1900-01-01 06:00:00"]  # fmt: skip
+    days = [datetime.datetime(2024, 3, 1, 8, n) for n in range(len(lengths))]
+    rows: list[Sequence[Any]] = [["submit", "hours"], *zip(days, lengths, strict=True)]
+    book = workbook(rows, calendar=calendar)
+    table = read_text("jobs", book, submitted="submit", duration="hours[h]")
+    assert table.frame["duration"].to_list() == [9000, 108000, 61 * 86400 + 7.25, 5400, 400 * 86400, 86410]
+    assert table.frame["submitted"].to_list() == [0, 60, 120, 180, 300, 360]
+    assert reasons(table.dropped) == {
+        "duration is not a length of time": (1, 9), "no duration": (1, 6)}  # fmt: skip
+    clock = workbook([["submit", "due"], *((day.time(), length(hours=26)) for day in days)])
+    table = read_text("table", clock, times="submit", durations="due")
+    assert table.frame["submit"].to_list() == [8 * 3600 + n * 60 for n in range(len(days))]
+    assert table.frame["due"].to_list() == [26 * 3600] * len(days)
 
 
 def test_excel_without_a_format(tmp_path: Path) -> None:
