@@ -12,8 +12,9 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.online.planners.failures import Failures
 from gpusched_dsl.online.planners.protocol import Planner
-from gpusched_dsl.online.planners.violations import VIOLATED, BrokenRows
+from gpusched_dsl.online.planners.violations import VIOLATED
 from gpusched_dsl.online.run_record import BrokenPlans
+from gpusched_dsl.policies.broken_rows import BrokenRows
 
 
 @dataclass(eq=False)

@@ -16,7 +16,7 @@ each plan. So a constraint with `==` is one; its lower side is a demand.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeAlias
@@ -312,9 +312,21 @@ def side_rows(model: CheckedModel) -> CheckedModel:
     """Return the model with its side rows alone: without other constraints, without variables that these do not read,
     and without objectives.
     """
-    names = tuple(model.constraints) if model.placement is None else covers(model, model.placement).side
-    constraints = {name: model.constraints[name] for name in names}
-    waiting: list[Part] = [part for one in constraints.values() for part in (one.indexing, one.body)]
+    return part_with(model, model.constraints if model.placement is None else covers(model, model.placement).side)
+
+
+def part_with(model: CheckedModel, names: Collection[str]) -> CheckedModel:
+    """Return the model with some constraints alone, and the variables that these read."""
+    constraints = {name: one for name, one in model.constraints.items() if name in names}
+    read = {variable for name in constraints for variable in variables_read(model, name)}
+    variables = {name: variable for name, variable in model.variables.items() if name in read}
+    return structs.replace(model, variables=variables, constraints=constraints, objectives=(), decompose=None)
+
+
+def variables_read(model: CheckedModel, constraint: str) -> set[str]:
+    """Return the names of the variables that a constraint reads, also through `let`s."""
+    one = model.constraints[constraint]
+    waiting: list[Part] = [one.indexing, one.body]
     read: set[str] = set()
     lets: set[str] = set()
     while waiting:
@@ -324,5 +336,4 @@ def side_rows(model: CheckedModel) -> CheckedModel:
             elif isinstance(part, LetRef) and part.name in model.lets and part.name not in lets:
                 lets.add(part.name)
                 waiting.append(model.lets[part.name].value)
-    variables = {name: variable for name, variable in model.variables.items() if name in read}
-    return structs.replace(model, variables=variables, constraints=constraints, objectives=(), decompose=None)
+    return read

@@ -29,7 +29,7 @@ from gpusched_dsl.online.loops.step_journal import StepJournal, read_plan, step_
 from gpusched_dsl.online.planners.completion import PlanCompletion
 from gpusched_dsl.online.planners.fallback import plan_with_fallback
 from gpusched_dsl.online.planners.protocol import BROKEN, VIOLATES, ControllerState, Outlook, Plan, PlanningRequest
-from gpusched_dsl.online.planners.violations import BrokenRows, violation_note
+from gpusched_dsl.online.planners.violations import violation_note
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 from gpusched_dsl.online.run_record import RunOutcome, RunStep
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
@@ -37,6 +37,7 @@ from gpusched_dsl.online.simulation.charging import rates
 from gpusched_dsl.online.simulation.node_availability import NodeAvailability
 from gpusched_dsl.online.simulation.realisation import Outages
 from gpusched_dsl.online.simulation.world import PlanChanges, World
+from gpusched_dsl.policies.broken_rows import BrokenRows
 
 
 @dataclass(eq=False)

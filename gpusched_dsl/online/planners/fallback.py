@@ -11,12 +11,12 @@ from gpusched_dsl.online.planners.failures import is_of_solving
 from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, PlanningRequest
 from gpusched_dsl.online.planners.violations import (
     VIOLATED,
-    BrokenRows,
     is_large,
     rows_broken_for_certain,
     violation_note,
 )
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
+from gpusched_dsl.policies.broken_rows import BrokenRows
 
 
 def plan_with_fallback(

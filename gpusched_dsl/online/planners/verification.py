@@ -16,11 +16,11 @@ from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan
-from gpusched_dsl.online.planners.violations import (
+from gpusched_dsl.online.planners.violations import is_large
+from gpusched_dsl.policies.broken_rows import (
     BrokenRows,
     broken_by_propagation,
     fixed_problem,
-    is_large,
     is_open,
     open_names,
 )
@@ -58,7 +58,7 @@ class PlanCheck:
         if not self.full and number & (number - 1) and (self.sample or is_large(instance)):
             return None
         try:
-            problem = fixed_problem(instance, plan, model)
+            problem = fixed_problem(model, instance.store, plan.values)
             if isinstance(problem, BrokenRows):
                 return problem
             found = broken_by_propagation(problem)
