@@ -186,6 +186,7 @@ class _Builder:
         self.diagnostics = diagnostics
         self.on_demand = on_demand
         self.waiting: set[str] = set()
+        self.recursive: dict[str, Values | None] = {}  # computed with another parameter, None with an error
         self.finished: tuple[weakref.ref[Any], ...] = ()  # weak, as they hold the builder
         self.store = ValueStore(_Known(self), _Known(self), _Known(self), _Known(self))
         self.ev = Evaluator(self.model, self.store, limits)
@@ -366,7 +367,7 @@ class _Builder:
             if isinstance(declared.type, Element | TextType):
                 evaluate = self.ev.codes if isinstance(declared.type, Element) else self.ev.values
             if declared.recursive:
-                computed = recursive_values(self.ev, declared, domain, frame, evaluate)
+                computed = self._recursive(declared)
             else:
                 computed = np.broadcast_to(evaluate(formula, frame), (frame.size,))
         if declared.value is None:
@@ -393,6 +394,21 @@ class _Builder:
         self.store.params[declared.name] = Param(domain, bound.values)
         if memory is not None:
             memory.keep(declared.name, domain, bound.values)
+
+    def _recursive(self, declared: CheckedParam) -> Values:
+        """The values of a recursive parameter; those that are evaluated together with it are kept for their turn."""
+        name = declared.name
+        if name in self.recursive and self.recursive[name] is None:
+            raise Unavailable(name)  # the circle has an error, which is reported
+        if name not in self.recursive:
+            try:
+                self.recursive.update(recursive_values(self.ev, [self.model.params[m] for m in declared.circle]))
+            except DiagnosticError:
+                self.recursive.update(dict.fromkeys(declared.circle))
+                raise
+        values = self.recursive.pop(name)
+        assert values is not None
+        return values
 
     # --- randoms -----------------------------------------------------------------------------------------------------
 

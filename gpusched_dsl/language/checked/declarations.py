@@ -50,7 +50,7 @@ class CheckedSet(Struct, frozen=True):
 class CheckedParam(Struct, frozen=True):
     """`type` is Numeric (in the declared unit), Element or TextType; `kind`: real, integer, binary, symbol, element.
 
-    `recursive`: its value reads the parameter itself at other indices.
+    `circle`: the parameters whose values need each other at other indices, itself among them, in the order of the text.
     """
 
     name: str
@@ -63,7 +63,12 @@ class CheckedParam(Struct, frozen=True):
     default: TypedExpr | None = None
     value: TypedExpr | None = None
     doc: str | None = None
-    recursive: bool = False
+    circle: tuple[str, ...] = ()
+
+    @property
+    def recursive(self) -> bool:
+        """Whether its value reads values of the parameter itself, perhaps through other parameters."""
+        return bool(self.circle)
 
 
 class CheckedLet(Struct, frozen=True):

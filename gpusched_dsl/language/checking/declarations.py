@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -23,18 +24,19 @@ from gpusched_dsl.language.checked import (
     Numeric,
     TextType,
     TypedExpr,
+    TypedIndexing,
     TypedSet,
     ValueType,
 )
 from gpusched_dsl.language.checking.conversion import because_declared, ratio_as_number, unit_in
-from gpusched_dsl.language.checking.dependencies import is_recursive
+from gpusched_dsl.language.checking.dependencies import may_read
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.indexed_sets import declaration_is_complete, of_tuples
 from gpusched_dsl.language.checking.kinds import describe_all, same_kind
 from gpusched_dsl.language.checking.randoms import check_law
-from gpusched_dsl.language.checking.recursions import reads_itself_plainly
+from gpusched_dsl.language.checking.recursions import reads_circle_plainly
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
-from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
 
 ROUNDING = 1e-9  # sums of the same data in another order: numbers closer than this are the same
@@ -147,7 +149,19 @@ def implied_class(decl: tree.SetDecl, declared: set[str]) -> tree.ParamDecl | No
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-def check_param(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedParam | None:
+def check_head(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedParam | None:
+    """A parameter without its value, as the parameters read it that are evaluated together with it."""
+    head = _param_head(checker, decl)
+    if head is None:
+        return None
+    indexing, _, kind, type_, within = head
+    return CheckedParam(decl.name.text, decl.name.span, type_, kind, indexing, within=within)
+
+
+_Head: TypeAlias = tuple[TypedIndexing, Scope, str, ValueType, TypedSet | None]
+
+
+def _param_head(checker: ExpressionChecker, decl: tree.ParamDecl) -> _Head | None:
     indexing, scope = checker.indexing(decl.indexing)
     unit = _declared_unit(checker, decl, decl.kind if decl.within is None else "element")
     within = checker.set_of(decl.within) if decl.within is not None else None
@@ -167,26 +181,36 @@ def check_param(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedPara
             )
             return None
         kind, type_ = "element", within.types[0]
+    return indexing, scope, kind, type_, within
+
+
+def check_param(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedParam | None:
+    head = _param_head(checker, decl)
+    if head is None:
+        return None
+    indexing, scope, kind, type_, within = head
+    name = decl.name.text
     value: TypedExpr | None = None
-    recursive = is_recursive(decl)
+    circle = checker.symbols.circles.get(name, (name,) if may_read(decl, (name,)) else ())
     if decl.value is not None:
-        if recursive:
-            own = CheckedParam(decl.name.text, decl.name.span, type_, kind, indexing, within=within)
-            checker.symbols.values[decl.name.text] = own
+        if circle == (name,):
+            own = CheckedParam(name, decl.name.span, type_, kind, indexing, within=within)
+            checker.symbols.values[name] = own
         value = _param_value(checker, decl, type_, scope)
-        if recursive:
-            del checker.symbols.values[decl.name.text]
-        if value is None or (recursive and not reads_itself_plainly(checker, decl.name.text, value)):
+        if circle == (name,):
+            del checker.symbols.values[name]
+        if value is None or (circle and not reads_circle_plainly(checker, circle, value)):
             return None
         if decl.unit is None and within is None:
-            kind, type_ = _infer(checker, kind, value)
+            kind, inferred = _infer(checker, kind, value)
+            if circle and not _read_as_inferred(checker, decl, type_, inferred):
+                return None
+            type_ = inferred
     bounds = _bounds(checker, decl, decl.name, type_, scope)
     default = _default(checker, decl, type_, scope)
     if bounds is None or (decl.default is not None and default is None):
         return None
-    return CheckedParam(
-        decl.name.text, decl.name.span, type_, kind, indexing, bounds, within, default, value, decl.doc, recursive
-    )
+    return CheckedParam(name, decl.name.span, type_, kind, indexing, bounds, within, default, value, decl.doc, circle)
 
 
 def _param_type(kind: str, unit: Unit) -> ValueType:
@@ -282,6 +306,29 @@ def _infer(checker: ExpressionChecker, kind: str, value: TypedExpr) -> tuple[str
         return "binary", Numeric(True)
     assert isinstance(value.type, Numeric)
     return ("integer" if value.type.integer and kind == "real" else kind), value.type
+
+
+def _read_as_inferred(checker: ExpressionChecker, decl: tree.ParamDecl, read: ValueType, inferred: ValueType) -> bool:
+    """Whether a recursive value has the type with which it was read: a number without a unit if nothing is stated."""
+    if isinstance(read, Numeric) and isinstance(inferred, Numeric) and read.unit == inferred.unit:
+        return True
+    if isinstance(inferred, TextType) and read == inferred:
+        return True
+    if isinstance(inferred, Numeric):
+        missing, what = f"in {inferred.unit}", "unit"
+    else:
+        missing, what = "symbol" if isinstance(inferred, TextType) else f"within {describe_all((inferred,))}", "kind"
+    assert decl.indexing is not None
+    end = structs.replace(decl.indexing.span, start=decl.indexing.span.end)
+    checker.error(
+        "GSM1470",
+        f"`{decl.name.text}` is read by its own value, directly or through other parameters, and states no {what}",
+        decl.name.span,
+        f"its value needs `{missing}`",
+        help=f"add `{missing}` to the declaration",
+        fix=None if isinstance(inferred, Element) else Edit(end, f" {missing}"),
+    )
+    return False
 
 
 def _default(checker: ExpressionChecker, decl: tree.ParamDecl, type_: ValueType, scope: Scope) -> TypedExpr | None:

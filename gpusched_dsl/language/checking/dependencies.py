@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.diagnostic import Label
@@ -18,10 +18,14 @@ NamedPlaces: TypeAlias = tuple[tuple[str, Span], ...]
 
 
 class Order(Struct, frozen=True):
-    """Declarations in a readable order, and the names in a cycle with their places."""
+    """Declarations in a readable order, and the names in a cycle with their places.
+
+    `circles` are the parameters that are evaluated together, in the order of the text, by the name of each of them.
+    """
 
     declarations: tuple[Ordered, ...]
     circular: Mapping[str, Span]
+    circles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def order(
@@ -42,22 +46,21 @@ def order(
         needs[name] = {}
         for word, span in needed_names(declaration) if memo is None else memo.names(declaration, needed_names):
             used = given_by.get(word, word)
-            if used in by_name and not (used == name and is_recursive(declaration)):
+            if used in by_name and not (used == name and may_read(declaration, frozenset([name]))):
                 needs[name].setdefault(used, span)
     if _already_ordered(needs):
         return Order(tuple(declarations), {})
     return _sort(by_name, needs, diagnostics)
 
 
-def is_recursive(declaration: Ordered) -> bool:
-    """Whether the value of a parameter with indices reads the parameter itself, and nothing else of it does."""
+def may_read(declaration: Ordered, names: Collection[str]) -> bool:
+    """Whether a parameter with indices reads some of these parameters in its value, and nowhere else."""
     if not isinstance(declaration, tree.ParamDecl) or declaration.indexing is None:
         return False
-    own = declaration.name.text
     rest = [p for p in _definition(declaration) if p is not declaration.value]
     indices = declaration.indexing
-    in_value = any(name == own for name, _ in _names_in([indices, declaration.value], frozenset()))
-    return in_value and all(name != own for name, _ in _names_in(rest, frozenset()))
+    in_value = any(name in names for name, _ in _names_in([indices, declaration.value], frozenset()))
+    return in_value and all(name not in names for name, _ in _names_in(rest, frozenset()))
 
 
 def _already_ordered(needs: Needs) -> bool:
@@ -77,14 +80,64 @@ def _sort(by_name: Mapping[str, Ordered], needs: Needs, diagnostics: Diagnostics
     graph.add_nodes_from(by_name)
     graph.add_edges_from((used, name) for name, all_used in needs.items() for used in all_used)
     circular: dict[str, Span] = {}
+    circles: dict[str, tuple[str, ...]] = {}
     for component in list(networkx.strongly_connected_components(graph)):
-        if len(component) > 1 or any(graph.has_edge(name, name) for name in component):
-            _report_circle(_shortest_circle(component, needs), by_name, needs, diagnostics)
+        if len(component) == 1 and not any(graph.has_edge(name, name) for name in component):
+            continue
+        closed = _closed_needs(component, by_name, needs)
+        if closed:
+            _report_circle(_shortest_circle(set(closed), closed), by_name, closed, diagnostics)
             circular.update((name, by_name[name].name.span) for name in component)
+            continue
+        together = tuple(name for name in by_name if name in component)
+        circles.update(dict.fromkeys(together, together))
+        outside = {used for name in together for used in needs[name]} - component
+        graph.remove_nodes_from(together)
+        graph.add_nodes_from(together)
+        graph.add_edges_from((used, name) for used in outside for name in together)
+        graph.add_edges_from(
+            (name, user)
+            for user, all_used in needs.items()
+            for name in component & all_used.keys()
+            if user not in component
+        )
     graph.remove_nodes_from(circular)
     place = {name: number for number, name in enumerate(by_name)}
     names = networkx.lexicographical_topological_sort(graph, key=place.__getitem__)
-    return Order(tuple(by_name[name] for name in names), circular)
+    return Order(tuple(by_name[name] for name in names), circular, circles)
+
+
+def _closed_needs(component: set[str], by_name: Mapping[str, Ordered], needs: Needs) -> Needs:
+    """The needs among declarations that form a cycle whatever the data are; nothing if they may be evaluated together.
+
+    Values of parameters with indices may read each other, as `a[t]` reads `b[t - 1]` and `b[t]` reads `a[t]`: the data
+    show whether entries form a cycle. They do for certain if all is read at the same indices, without a condition.
+    """
+    if not all(may_read(by_name[name], component) for name in component):
+        return {name: {n: s for n, s in needs[name].items() if n in component} for name in needs if name in component}
+    same = {name: {n: s for n, s in _at_own_indices(by_name[name]) if n in component} for name in component}
+    while removed := {name for name, used in same.items() if not used.keys() & same.keys()}:
+        same = {name: used for name, used in same.items() if name not in removed}
+    return {name: {n: s for n, s in same[name].items() if n in same} for name in needs if name in same}
+
+
+def _at_own_indices(declaration: Ordered) -> Iterator[tuple[str, Span]]:
+    """The names that every entry of a parameter reads, at the indices of the entry."""
+    assert isinstance(declaration, tree.ParamDecl)
+    assert declaration.indexing is not None
+    own = [name.text for index in declaration.indexing.indices for name in index.names]
+    waiting: list[object] = [declaration.value]
+    for part in waiting:
+        match part:
+            case tree.Subscript(name=name, subscripts=subscripts):
+                if [s.text for s in subscripts if isinstance(s, tree.Name)] == own and len(own) == len(subscripts):
+                    yield name.text, name.span
+            case tree.Conditional() | tree.Otherwise() | tree.Aggregate() | tree.Binary(op="and" | "or" | "=>"):
+                continue
+            case tuple():
+                waiting.extend(part)
+            case tree.Node():
+                waiting.extend(getattr(part, name) for name in part.__struct_fields__ if name != "span")
 
 
 def _shortest_circle(component: set[str], needs: Needs) -> list[str]:
@@ -122,7 +175,7 @@ def _report_circle(circle: list[str], by_name: Mapping[str, Ordered], needs: Nee
         if bounds
         else "only the value of a parameter with indices may read the parameter, at other indices"
         if len(circle) == 1
-        else "join them in one parameter with another index, as `state[k in 1..2, t in Steps]`, which may read itself"
+        else "read one of them at the step before, or under a condition that ends the circle"
         if all(isinstance(by_name[name], tree.ParamDecl) and by_name[name].indexing is not None for name in circle)
         else "define one of them without the others",
     )

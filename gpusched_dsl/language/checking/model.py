@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from gpusched_dsl.language import tree
@@ -109,7 +109,11 @@ class _ModelChecker:
     def run(self) -> CheckedModel:
         ordered = self._ordered_declarations()
         for declaration in ordered:
-            self._declare(declaration)
+            circle = self.symbols.circles.get(declaration.name.text)
+            if circle is None:
+                self._declare(declaration)
+            elif circle[0] == declaration.name.text:  # all needs of the circle come before the first of it
+                self._declare_circle([d for d in ordered if d.name.text in circle])
         for declaration in ordered:
             self._complete(declaration)
         statements = self.flat.statements
@@ -159,6 +163,7 @@ class _ModelChecker:
                     found.append(implied)
         result = order(found, self.diagnostics, memo=self.memo)
         self.symbols.poisoned.update(result.circular)
+        self.symbols.circles = result.circles
         self.symbols.upcoming.update({d.name.text: d.name.span for d in found})
         self._begin_memo()
         return result.declarations
@@ -168,7 +173,7 @@ class _ModelChecker:
         if self.memo is None:
             return
         symbols = self.symbols
-        tables = (symbols.others, symbols.poisoned, symbols.upcoming)
+        tables = (symbols.others, symbols.poisoned, symbols.upcoming, symbols.circles)
         names = {name: tuple(table.get(name) for table in tables) for table in tables for name in table}
         self.memo.begin(names)
         symbols.sets = TrackedNames(symbols.sets, self.memo)
@@ -198,6 +203,25 @@ class _ModelChecker:
             self.symbols.sets[checked.name] = checked
         else:
             self.symbols.values[checked.name] = checked
+
+    def _declare_circle(self, members: Sequence[Ordered]) -> None:
+        """Read parameters that are evaluated together: first all of their heads, which their values read."""
+        for member in members:
+            head = self._kept(member, _check_head, member.name.text)
+            if head is None:
+                self.symbols.poisoned[member.name.text] = member.name.span
+            else:
+                self.symbols.values[member.name.text] = head
+        known = [member for member in members if member.name.text in self.symbols.values]
+        checked = {m.name.text: self._kept(m, _check_declaration, m.name.text) for m in known}
+        for member in known:
+            name = member.name.text
+            found = checked[name]
+            if isinstance(found, CheckedParam):
+                self.symbols.values[name] = found
+            else:
+                del self.symbols.values[name]
+                self.symbols.poisoned[name] = member.name.span
 
     def _complete(self, declaration: Ordered) -> None:
         if isinstance(declaration, tree.SetDecl):
@@ -236,6 +260,11 @@ def _check_declaration(
             return declarations.check_random(checker, declaration)
         case _:
             return None
+
+
+def _check_head(checker: ExpressionChecker, declaration: Ordered) -> CheckedParam | None:
+    assert isinstance(declaration, tree.ParamDecl)
+    return declarations.check_head(checker, declaration)
 
 
 def _check_bounds(checker: ExpressionChecker, declaration: tree.VarDecl) -> CheckedVariable:

@@ -53,6 +53,7 @@ class Symbols(Struct):
     `others` are names that are no values, with what they are: `("constraint", span)`. `poisoned` are names whose
     declaration is in error; references to them are silent. `upcoming` are names that are declared, read or not yet.
     `extras` come before the declarations of the model.
+    `circles` are the parameters that are evaluated together, by the name of each.
     """
 
     sets: dict[str, CheckedSet] = field(default_factory=dict)
@@ -61,6 +62,7 @@ class Symbols(Struct):
     extras: Mapping[str, ExtraName] = field(default_factory=dict)
     poisoned: dict[str, Span] = field(default_factory=dict)
     upcoming: dict[str, Span] = field(default_factory=dict)
+    circles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: CheckedModel, extras: Mapping[str, ExtraName] | None = None) -> Symbols:

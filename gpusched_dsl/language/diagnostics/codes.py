@@ -91,6 +91,7 @@ CODES: dict[str, str] = {
     "GSM1419": "variables do not split into blocks",
     "GSM1420": "invalid roles of a gang",
     "GSM1421": "unused variable",
+    "GSM1470": "recursive parameter without its unit",
     # 15xx scenario statements
     "GSM1501": "unknown scenario",
     "GSM1502": "cyclic inheritance of scenarios",

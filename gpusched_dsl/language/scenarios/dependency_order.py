@@ -54,6 +54,8 @@ def _visit(
     path.append(name)
     declared = model.sets.get(name) or model.params.get(name) or model.randoms[name]
     names_needed = {*_names_in_declaration(model, declared), *reads.get(name, ())}
+    for member in declared.circle if isinstance(declared, CheckedParam) else ():
+        names_needed |= set(_names_in_declaration(model, model.params[member]))
     for other in model.data_order:
         if other in names_needed and (other != name or name in reads.get(name, ())):
             _visit(other, path, model, assignments, reads, ordered, done, diagnostics)
@@ -116,10 +118,10 @@ def _names_in_declaration(model: CheckedModel, declared: CheckedSet | CheckedPar
     types = declared.types if isinstance(declared, CheckedSet) else (declared.type,)
     if isinstance(declared, CheckedParam):
         parts += [declared.indexing, declared.default, *(bound.value for bound in declared.bounds)]
-    itself = isinstance(declared, CheckedParam) and declared.recursive
+    circle = declared.circle if isinstance(declared, CheckedParam) else ()
     for part in parts:
         if part is not None:
-            yield from (name for name in _names(model, part) if not (itself and name == declared.name))
+            yield from (name for name in _names(model, part) if name not in circle)
     yield from (kind.root for kind in types if isinstance(kind, Element) and kind.root != declared.name)
 
 

@@ -13,6 +13,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.language.diagnostics.diagnostic import apply_edits
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -134,3 +135,141 @@ def test_values_that_decide_what_is_read_are_refused(body: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         values(body)
     assert {d.code for d in caught.value.diagnostics} == {"GSM1407"}
+
+
+# --- parameters that need each other ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("param p[t in 1..4] = if t == 1 then 1 else q[t - 1] + 1; param q[t in 1..4] = 2 * (p[t - 1] else 1);",
+         {"p": [1, 3, 3, 7], "q": [2, 2, 6, 6]}),
+        ("param p[t in 1..3] = q[t] + 1; param q[t in 1..3] = (p[t - 1] else 0);", {"p": [1, 2, 3], "q": [0, 1, 2]}),
+        ("param q[t in 0..2] in h = (r[t - 1] else 60[min]); param r[t in 0..2] in min = q[t] + 30[min];"
+         "param p[t in 0..2] in h = q[t] + (p[t - 1] else 0[h]);", {"p": [1, 2.5, 4.5], "r": [90, 120, 150]}),
+        ("param a[t in 1..3] = (c[t - 1] else 1); param b[t in 1..3] = 2 * a[t]; param c[t in 1..3] = b[t] + 1;",
+         {"a": [1, 3, 7], "b": [2, 6, 14], "c": [3, 7, 15]}),
+        ("param up[t in 1..4] binary = if t == 1 then true else down[t - 1] == 1;"
+         "param down[t in 1..4] binary = up[t] == 0;", {"up": [1, 0, 1, 0], "down": [0, 1, 0, 1]}),
+        ("param a[t in 1..3] = if t > 1 then sum[i in I] b[t - 1, i] else 1; param b[t in 1..3, i in I] = i * a[t];"
+         "set I = 1..2;", {"a": [1, 3, 9], "b": [1, 2, 3, 6, 9, 18]}),
+        ("param n[t in 1..3] symbol = if (k[t - 1] else 1) == 1 then \"odd\" else \"even\";"
+         "param k[t in 1..3] integer = if n[t] == \"odd\" then 2 else 1;", {"k": [2, 1, 2]}),
+        ("set Odd = { t in 1..4 where t mod 2 == 1 }; param a[t in Odd] = (b[t - 1] else 5);"
+         "param b[t in 1..4 where t mod 2 == 0] = a[t - 1] + 1;", {"a": [5, 6], "b": [6, 7]}),
+        # The indices are the same, but conditions end the circle.
+        ("param a[t in 1..2] = if t == 1 then b[t] else 1; param b[t in 1..2] = if t == 1 then 7 else a[t] + 1;",
+         {"a": [7, 1], "b": [7, 2]}),
+        # One reads the other without a step, and needs something that is declared last.
+        ("param a[t in T] = d + b[t]; param b[t in T] = (a[prev(t)] else e); set T ordered = 1..3; param e = 2 * d;"
+         "param d = 1;", {"a": [3, 4, 5], "b": [2, 3, 4]}),
+    ],
+)  # fmt: skip
+def test_parameters_that_need_each_other(body: str, expected: dict[str, list[float]]) -> None:
+    made = store(body)
+    assert {name: made.params[name].values.tolist() for name in expected} == expected
+    statements = [s.strip() + ";" for s in body.replace("\n", " ").split(";") if s.strip()]
+    backwards = store(" ".join(reversed(statements)))
+    assert {name: backwards.params[name].values.tolist() for name in expected} == expected
+
+
+def test_random_circles_of_parameters() -> None:
+    """Up to four parameters that read each other at this step (in one order) or at earlier ones, against plain code."""
+    for seed in range(40):
+        draw = random.Random(seed)
+        names = draw.sample(["a", "b", "c", "d"], draw.randint(2, 4))
+        reads = {
+            name: [
+                (other, back)
+                for place, other in enumerate(names)
+                for back in range(3)
+                if draw.random() < 0.5 and (back or place < at)
+            ]
+            for at, name in enumerate(names)
+        }
+        plain: dict[tuple[str, int], int] = {}
+        for step in range(1, 7):
+            for at, name in enumerate(names):
+                plain[name, step] = at + sum(plain.get((o, step - back), 10) for o, back in reads[name])
+        lines = []
+        for at, name in enumerate(names):
+            terms = [f"({o}[t{f' - {back}' if back else ''}] else 10)" for o, back in reads[name]]
+            lines.append(f"param {name}[t in 1..6] = {' + '.join([str(at), *terms])};")
+        draw.shuffle(lines)
+        made = store(" ".join(lines))
+        for name in names:
+            assert made.params[name].values.tolist() == [plain[name, step] for step in range(1, 7)], (seed, lines)
+
+
+def test_a_circle_of_entries_of_two_parameters_is_shown_once() -> None:
+    body = "set J; param from[J] within J; param a[j in J] = b[from[j]] + 1; param b[j in J] = 2 * a[j];"
+    with pytest.raises(DiagnosticError) as caught:
+        store(
+            f"{body} param c[j in J] = a[j] + b[j];", 'J = { x, y, z }; from[j in J] = if j == "x" then "x" else "y";'
+        )
+    [found] = caught.value.diagnostics
+    assert found.code == "GSM3018"
+    assert found.notes == ("the cycle is `a[x]` -> `b[x]` -> `a[x]`",)
+
+
+def test_a_later_wrong_member_of_a_circle_is_reported() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        store("param a[t in 1..3] = (b[t - 1] else 1); param b[t in 1..3] >= 0 <= 5 = 3 * a[t];")
+    assert [d.code for d in caught.value.diagnostics] == ["GSM2109"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "param p[n in 1..3] = q[n] + 1; param q[n in 1..3] = p[n] - 1;",
+        "param p[n in 1..3] = (q[n - 1] else 1) + r[n]; param q[n in 1..3] = p[n]; param r[n in 1..3] = q[n] + 1;",
+        "param p[n in 1..3] <= q[n] = 1; param q[n in 1..3] = p[n];",
+        "param p[n in 1..3] = (q[n - 1] else 1); param q[n in 1..3] >= p[n] = (p[n - 1] else 2);",
+        "param p[n in 1..3] integer = (q[n - 1] else 1); param q[n in 1..3] integer = 1 + p[p[n]];",
+        "param p[n in 1..3] = (q[n - 1] else 1); param q[n in 1..3] = count[m in 1..3 where p[m] > 0] (m > 1);",
+        "param p[n in 1..3] = (w[n - 1] else 1); let w[n in 1..3] = p[n];",
+        "param p[n in S] = (q[n - 1] else 1); param q[n in 1..3] = n * p[n]; set S = { n in 1..3 where q[n] > 0 };",
+        "param p = q[1]; param q[n in 1..3] = p;",
+    ],
+)  # fmt: skip
+def test_circles_that_no_data_can_open_are_refused(body: str) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        store(body)
+    assert {d.code for d in caught.value.diagnostics} == {"GSM1407"}
+
+
+@pytest.mark.parametrize(
+    ("body", "help_"),
+    [
+        ("param p[t in 1..3] = if t == 1 then 1[h] else p[t - 1] * 1[h];", "add `in h`"),
+        ("param p[t in 1..3] = 2 * (q[t - 1] else 1); param q[t in 1..3] = 3[h] * p[t];", "add `in h`"),
+        ("param p[t in 1..3] = 2 * (q[t - 1] else 1); param q[t in 1..3] = if p[t] > 3 then \"x\" else \"y\";",
+         "add `symbol`"),
+    ],
+)  # fmt: skip
+def test_a_recursive_value_states_its_unit(body: str, help_: str) -> None:
+    """Else it would be read as a number without a unit, and be one with a unit."""
+    with pytest.raises(DiagnosticError) as caught:
+        store(body)
+    assert "GSM1470" in {d.code for d in caught.value.diagnostics}
+    assert any(help_ in str(d.help) for d in caught.value.diagnostics)
+    text = f"model M {{ {body} {REST} }} scenario S for M {{ }}"
+    gs.loads(apply_edits(text, [e for d in caught.value.diagnostics if d.code == "GSM1470" for e in d.edits]))
+
+
+def test_circles_of_parameters_in_every_way(tmp_path: Path) -> None:
+    """Queue lengths and their prices by steps, beside interchangeable nodes; a re-solve computes both anew."""
+    text = """model M {
+      set Steps ordered; set Nodes identical; param come[Steps];
+      param queue[t in Steps] = (queue[prev(t)] else 0) + come[t] - (served[prev(t)] else 0);
+      param served[t in Steps] = min(queue[t], 2);
+      var on[Steps, Nodes] binary;
+      minimize cost: sum[t in Steps, n in Nodes] on[t, n];
+      constraint enough[t in Steps]: sum[n in Nodes] 2 * on[t, n] >= queue[t];
+    } scenario S for M { Nodes = { m, n, o }; Steps = 1..3; come[t in Steps] = 3; }"""
+    solve_every_way(text, 2 + 2 + 3, tmp_path)
+    model = gs.loads(text)
+    model.solve()
+    model.set("come", {1: 0, 2: 1, 3: 3})
+    assert model.resolve().objective == pytest.approx(0 + 1 + 2)
