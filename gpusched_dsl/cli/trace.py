@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from gpusched_dsl.data.formats.shape import Format, FormatTable
+    from gpusched_dsl.language.scenarios.formats import Option
 
 CONDITIONS = ("status", "vc")  # options that select rows, by columns that formats may let options name
 # Options of formats that are also options of the command line.
+_QUOTED = re.compile(r'"(?:[^"\\\n]|\\["\\nt])*"')
 OPTIONS = ("first", "skip", "after", "before", "status", "vc", "most_gpus", "least_duration", "clock")
 
 
@@ -108,14 +111,13 @@ def _use(options: argparse.Namespace) -> Use:
     from gpusched_dsl.language.source import Source
 
     _refuse_unknown(options.format, False)
-    known_options = describe_format(options.format, False).options
-    texts = {option.name for option in known_options if option.type is str and not option.condition}
+    known_options = {option.name: option for option in describe_format(options.format, False).options}
     values = [(name, getattr(options, name)) for name in OPTIONS if getattr(options, name) is not None]
     pairs = [_pair(text) for text in options.option]
-    if any(option.name == "only" for option in known_options):
+    if "only" in known_options:
         values, pairs = _with_conditions(values, pairs)
     values += pairs
-    values_text = ", ".join(f"{name} = {_quote(v) if name in texts else v}" for name, v in values)
+    values_text = ", ".join(f"{name} = {_written(value, known_options.get(name))}" for name, value in values)
     text = f'data "FILE" as {options.format}{f" ({values_text})" if values_text else ""} {{ }}'
     diagnostics = Diagnostics()
     blocks = parse(Source("command line", f"scenario s {{\n  {text}\n}}\n"), diagnostics).blocks
@@ -134,11 +136,13 @@ def _with_conditions(
     values: Sequence[tuple[str, str]], pairs: Sequence[tuple[str, str]]
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Turn `--vc` and `--status` into the option `only` of a format whose options of these names are columns."""
-    columns, conditions = dict(pairs), [f"({text})" for name, text in pairs if name == "only"]
+    columns, conditions = dict(pairs), [text for name, text in pairs if name == "only"]
     for name, text in values:
         if name in CONDITIONS:
             listed = ", ".join(_quote(part.strip()) for part in text.split("|"))
             conditions.append(f"{_quote(columns.get(name, name))} in {{{listed}}}")
+    if len(conditions) > 1:
+        conditions = [f"({text})" for text in conditions]
     rest = [pair for pair in pairs if pair[0] != "only"]
     return (
         [pair for pair in values if pair[0] not in CONDITIONS],
@@ -146,9 +150,42 @@ def _with_conditions(
     )
 
 
+def _written(value: str, option: Option | None) -> str:
+    """Return a value as in a data statement: texts in quotes, numbers and conditions as they are.
+
+    Raises DiagnosticError (GSM1519) if it is none of these.
+    """
+    if option is None or (option.type is str and not option.condition):
+        return _quote(value)
+    from gpusched_dsl.language.parsing.lexing import lex
+    from gpusched_dsl.language.parsing.parser import parse
+    from gpusched_dsl.language.source import Source
+
+    diagnostics = Diagnostics()
+    source = Source("command line", f'scenario s {{ data "FILE" as f (o = {value}\n) {{ }} }}\n')
+    blocks = parse(source, diagnostics).blocks
+    if not diagnostics.has_errors and _has_one_option(blocks):
+        lexed = lex(source, diagnostics)
+        if lexed is not None and not lexed.comments:
+            return value
+    notes = [f"`{option.name}`: {option.meaning}", *(each.message for each in list(diagnostics)[:1])]
+    message = f"option `{option.name}` cannot be `{value}`"
+    raise DiagnosticError([Diagnostic("GSM1519", message, notes=tuple(notes), help=f"it is {option.needs}")])
+
+
+def _has_one_option(blocks: Sequence[object]) -> bool:
+    """Whether a value is one expression that does not end its statement."""
+    from gpusched_dsl.language import tree
+
+    if len(blocks) != 1 or not isinstance(blocks[0], tree.Scenario) or len(blocks[0].statements) != 1:
+        return False
+    statement = blocks[0].statements[0]
+    return isinstance(statement, tree.Data) and len(statement.options) == 1 and not statement.items
+
+
 def _quote(text: str) -> str:
     """Return a text in quotes, which it may have already, as in a data statement."""
-    if len(text) > 1 and text[0] == text[-1] == '"':
+    if _QUOTED.fullmatch(text):
         return text
     for letter, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t")):
         text = text.replace(letter, escaped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 
@@ -41,6 +42,7 @@ FORMATS: Mapping[str, Format] = {
             Option("cloud", "provider", "", shown="all"),
             Option("gpu", "model of GPU, with or without its memory: `V100`", "", shown="all"),
             Option("offer", "type of the prices", "on_demand", choices=("on_demand", "spot")),
+            *TEXT_OPTIONS,
         ),
         "github.com/the-full-stack/website, docs/cloud-gpus (MIT)",
     )

@@ -85,6 +85,8 @@ def _numbers(lines: PriceLines, name: str) -> pl.Series:
     if name not in lines.columns:
         return pl.Series([None] * lines.rows, dtype=pl.Float64)
     text = lines.columns[name].str.strip_chars()
+    if lines.decimal == ",":
+        text = text.str.replace_all(r"(\d)\.(\d{3})", "${1}${2}").str.replace_all(r"(\d),(\d)", "${1}.${2}")
     found = text.str.extract(_NUMBER, 1).cast(pl.Float64, strict=False)
     wrong = np.flatnonzero((found.is_null() & text.is_not_null()).to_numpy())
     if len(wrong):

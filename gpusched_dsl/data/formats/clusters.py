@@ -8,6 +8,7 @@ from types import MappingProxyType
 from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, header_of, optional_field, read_rows
 from gpusched_dsl.data.formats.jobs import trace
 from gpusched_dsl.data.formats.philly_log import read_log
+from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 _NO_GPUS, _NO_TIME = "no GPUs", "no duration"
@@ -160,7 +161,7 @@ OPENB_NODES = Format(
         FormatColumn("memory", "its main memory", "MiB"),
     ),
     _openb_nodes,
-    (_LEAST_GPUS,),
+    (_LEAST_GPUS, *TEXT_OPTIONS),
     _OPENB,
 )
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from gpusched_dsl.data.formats.fields import HUGE, POSITIVE, Field, SelectedRows, optional_field, read_rows
 from gpusched_dsl.data.formats.jobs import select_jobs, trace
+from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting
 
 _NO_GPUS, _NO_TIME = "no GPUs", "no duration"
@@ -177,7 +178,8 @@ GPUSPB_TIMES = Format(
         FormatColumn("price", "rent of the complete machine", "$/h"),
     ),
     _gpuspb_times,
-    source=_GPUSPB,
+    TEXT_OPTIONS,
+    _GPUSPB,
 )
 
 
@@ -193,7 +195,8 @@ GPUSPB_NODES = Format(
     "Nodes of an instance of the random greedy: `tNodes.csv`.",
     (FormatColumn("node", "the node"),),
     _gpuspb_nodes,
-    source=_GPUSPB,
+    TEXT_OPTIONS,
+    _GPUSPB,
 )
 
 FORMATS = MappingProxyType(

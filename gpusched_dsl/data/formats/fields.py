@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from msgspec import structs
 
+from gpusched_dsl.data.formats.separators import numbers_of, separator_advice
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
+from gpusched_dsl.data.sources.delimited import unsplit
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
@@ -204,46 +206,50 @@ def _add(account: dict[str, Dropped], found: Dropped | None) -> None:
     account[found.reason] = found
 
 
-def read_rows(raw: Raw, fields: Sequence[Field], separator: str = ",") -> SelectedRows:
+def read_rows(raw: Raw, fields: Sequence[Field]) -> SelectedRows:
     """The columns of a CSV file; raises Unreadable (GSM20xx): GSM2011 for each column that is needed and not there."""
     from gpusched_dsl.data.sources.delimited import read_delimited
 
-    header = header_of(raw, separator)
+    header = header_of(raw)
     found = {f.name: next((s for s in f.sources if s in header), None) for f in fields}
-    faults = [missing_column_fault(raw.name, f, header) for f in fields if f.needed and found[f.name] is None]
+    faults = [missing_column_fault(raw, f, header) for f in fields if f.needed and found[f.name] is None]
     if faults:
         raise Unreadable(*faults)
     sources = [source for source in found.values() if source is not None]
-    file = read_delimited(raw.data, raw.name, sources, separator)
+    file = read_delimited(raw.data, raw.name, sources, raw.separator)
     lines = np.arange(file.rows) + file.first_line if file.lines is None else file.lines
     texts = {name: file.columns[source] for name, source in found.items() if source is not None}
-    return rows_of(texts, lines, fields)
+    return rows_of(texts, lines, fields, raw.decimal)
 
 
-def header_of(raw: Raw, separator: str = ",") -> list[str]:
-    """The names in the first line that is not blank; raises Unreadable (GSM2009, GSM2010)."""
-    lines = (line for line in check_text(raw.name, raw.data).split(b"\n", 64) if line.strip())
-    first = next(lines, None)
+def header_of(raw: Raw, separator: str | None = None) -> list[str]:
+    """The names in the first line that is not blank; raises Unreadable (GSM2008 to GSM2010)."""
+    lines = (line.decode("utf-8") + "\n" for line in check_text(raw.name, raw.data).split(b"\n", 64))
+    try:
+        rows = csv.reader(lines, delimiter=separator or raw.separator)
+        first = next((row for row in rows if len(row) > 1 or any(cell.strip() for cell in row)), None)
+    except csv.Error as error:  # such as a name of more than 131,072 characters
+        raise Unreadable(unsplit(raw.name, str(error))) from None
     if first is None:
         raise Unreadable(
             Fault("GSM2010", f"data file `{raw.name}` is empty", help="its first line must name the columns")
         )
-    return [cell.strip() for cell in next(csv.reader([first.decode("utf-8")], delimiter=separator))]
+    return [cell.strip() for cell in first]
 
 
-def missing_column_fault(name: str, wanted: Field, header: Sequence[str]) -> Fault:
+def missing_column_fault(raw: Raw, wanted: Field, header: Sequence[str]) -> Fault:
     """The fault of a file without a column that its format needs."""
     shown = ", ".join(f"`{column}`" for column in header[:20]) + (" ..." if len(header) > 20 else "")
     either = " or ".join(f"`{source}`" for source in wanted.sources)
     return Fault(
         "GSM2011",
-        f"data file `{name}` has no column {either}, needed for `{wanted.name}` of its format",
+        f"data file `{raw.name}` has no column {either}, needed for `{wanted.name}` of its format",
         notes=(f"its columns are {shown}",),
-        help=did_you_mean(wanted.sources[0], header) or "check the format of the file",
+        help=separator_advice(raw, header) or did_you_mean(wanted.sources[0], header) or "check the format of the file",
     )
 
 
-def rows_of(texts: Mapping[str, pl.Series], lines: Ints, fields: Sequence[Field]) -> SelectedRows:
+def rows_of(texts: Mapping[str, pl.Series], lines: Ints, fields: Sequence[Field], decimal: str = ".") -> SelectedRows:
     """Columns of text to those of the fields; unusable rows go, those with several faults by the first of them."""
     import polars as pl
 
@@ -252,11 +258,11 @@ def rows_of(texts: Mapping[str, pl.Series], lines: Ints, fields: Sequence[Field]
     numbers = {LINE: pl.Series(lines, dtype=pl.Int64), ROW: pl.int_range(1, len(lines) + 1, eager=True)}
     rows = SelectedRows(pl.DataFrame({**columns, **numbers}), len(lines))
     for each in present:
-        _convert(rows, each, texts[each.name].name)
+        _convert(rows, each, texts[each.name].name, decimal)
     return rows
 
 
-def _convert(rows: SelectedRows, each: Field, source: str) -> None:
+def _convert(rows: SelectedRows, each: Field, source: str, decimal: str) -> None:
     """Convert one column; `source` is its name in the file, empty if it has none."""
     import polars as pl
 
@@ -272,7 +278,7 @@ def _convert(rows: SelectedRows, each: Field, source: str) -> None:
         as_integer = column.drop_nulls().str.contains(r"^(0|-?[1-9][0-9]{0,17})$").all()
         rows.put(column.cast(pl.Int64) if as_integer else column)
         return
-    numbers = clock_seconds(column) if each.kind == "clock" else column.cast(pl.Float64, strict=False)
+    numbers = clock_seconds(column) if each.kind == "clock" else numbers_of(column, decimal)
     wrong = column.is_not_null() & (numbers.is_null() | ~(numbers.abs() < HUGE).fill_null(True) | numbers.is_nan())
     if each.kind == "integer":
         wrong |= (numbers != numbers.round()).fill_null(False) | (numbers.abs() >= LARGEST).fill_null(False)

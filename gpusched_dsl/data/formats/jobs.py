@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.formats.fields import ROW, Field, SelectedRows, read_rows
+from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting, dropped_text
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
@@ -84,6 +85,7 @@ def trace(
     more_columns: Sequence[FormatColumn] = (),
     more_options: Sequence[Option] = (),
     read: Callable[[Raw], SelectedRows] | None = None,
+    text_options: Sequence[Option] = TEXT_OPTIONS,
 ) -> Format:
     """Return the format of a trace in CSV: `fields` in its order; `change` edits the rows before they are cut.
 
@@ -102,7 +104,7 @@ def trace(
         select_jobs(rows, settings, raw.name)
         return rows.table(c.name for c in listed)
 
-    return Format(name, doc, listed, take, job_options([c.name for c in listed], *more_options), source)
+    return Format(name, doc, listed, take, job_options([c.name for c in listed], *more_options, *text_options), source)
 
 
 def select_jobs(rows: SelectedRows, settings: Mapping[str, Setting], name: str) -> None:

@@ -11,6 +11,7 @@ from gpusched_dsl.data.formats.conditions import satisfies
 from gpusched_dsl.data.formats.fields import POSITIVE, Field, Kind, SelectedRows, rows_of, words_of
 from gpusched_dsl.data.formats.jobs import select_jobs
 from gpusched_dsl.data.formats.moments import midnight_before, moment_of, of_one_job, seconds_of, times_of
+from gpusched_dsl.data.formats.separators import with_points
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting, dropped_text
 from gpusched_dsl.data.formats.text_table import TextTable, read_text_table
 from gpusched_dsl.data.sources.files import Fault, Unreadable
@@ -99,28 +100,21 @@ def _scale(column: FormatColumn, unit: str, stated: str) -> float | Fault:
 
 def _typed_columns(table: TextTable, sources: Mapping[str, _Source], settings: Mapping[str, Setting]) -> SelectedRows:
     """Return all rows: mapped columns by their kinds, others as text or integers."""
-    fields, texts = [], {}
+    fields, texts, decimal = [], {}, str(settings["decimal"])
     for name, source in sources.items():
         kind, cells = _KINDS.get(name, "text"), table.columns[source.column]
-        texts[name] = decimal(cells, settings) if kind == "number" or name == "duration" else cells
+        texts[name] = with_points(cells, decimal) if kind == "text" else cells
         if kind == "text":  # times and durations, which follow
             fields.append(Field(name, (source.column,), needed=False))
         else:
             fields.append(Field(name, (source.column,), kind, source.scale, needed=False, least=_LEAST.get(name)))
     extra = {name: column for name, column in table.columns.items() if name not in sources}
     fields += [Field(name, (name,), needed=False) for name in extra]
-    rows = rows_of({**texts, **extra}, table.lines, fields)
-    rows.put(*(labels_or_text(decimal(rows[name], settings)) for name in extra))
+    rows = rows_of({**texts, **extra}, table.lines, fields, decimal)
+    rows.put(*(labels_or_text(with_points(rows[name], decimal)) for name in extra))
     if "job" in sources:
         rows.leave_out("no job", rows["job"].is_null(), column=sources["job"].column)
     return rows
-
-
-def decimal(column: pl.Series, settings: Mapping[str, Setting]) -> pl.Series:
-    """Return the column with `.` in its numbers."""
-    if settings["decimal"] == ".":
-        return column
-    return column.str.replace(r"^\s*([+-]?\d*),(\d+)\s*$", "${1}.${2}")
 
 
 def labels_or_text(column: pl.Series) -> pl.Series:
@@ -236,7 +230,8 @@ def read_own_table(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
         )
     plain = [name for name in table.columns if name not in (*names["times"], *names["durations"])]
     rows = rows_of(table.columns, table.lines, [Field(name, (name,), needed=False) for name in table.columns])
-    rows.put(*(labels_or_text(decimal(rows[name], settings)) for name in plain))
+    decimal = str(settings["decimal"])
+    rows.put(*(labels_or_text(with_points(rows[name], decimal)) for name in plain))
     keep_only(rows, table, settings)
     zone = str(settings["timezone"])
     zero = moment_of(str(settings["origin"]), settings, "origin")
@@ -251,7 +246,7 @@ def read_own_table(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
         rows.leave_out(f"{name} is not a time", rows["_wrong"], column=name, text=rows["_text"])
         rows.leave_out(f"{name} does not exist in {zone}", rows["_skipped"], column=name, text=rows["_text"])
     for name in names["durations"]:
-        values, wrong = seconds_of(decimal(rows[name], settings))
+        values, wrong = seconds_of(with_points(rows[name], decimal))
         rows.put(rows[name].alias("_text"), pl.Series(name, values, nan_to_null=True), pl.Series("_wrong", wrong))
         rows.leave_out(f"{name} is not a length of time", rows["_wrong"], column=name, text=rows["_text"])
     if rows.total and not rows.frame.height:

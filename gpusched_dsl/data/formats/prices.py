@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 _SLOTS = (
@@ -81,6 +82,7 @@ FORMATS: Mapping[str, Format] = {
             ),
             Option("timezone", _TIMEZONE, "America/New_York"),
             _INTERVAL,
+            *TEXT_OPTIONS,
         ),
         "mis.nyiso.com: realtime, damlbmp and rtlbmp files, or zip archives of them; public",
     ),
@@ -94,6 +96,7 @@ FORMATS: Mapping[str, Format] = {
             Option("sequence", "rows with another text in the column Sequence are skipped", "Without Sequence"),
             *_SLOTS,
             Option("timezone", _TIMEZONE, "", shown="Europe/Brussels, or UTC if the header states it"),
+            *TEXT_OPTIONS,
         ),
         "transparency.entsoe.eu, export of day-ahead prices as CSV",
     ),
@@ -106,6 +109,7 @@ FORMATS: Mapping[str, Format] = {
             Option("zone", "column of the country", kind=str),
             *_SLOTS,
             Option("timezone", _TIMEZONE, "Europe/Brussels"),
+            *TEXT_OPTIONS,
         ),
         "github.com/uthman399/Electricity-Day-Ahead-Prices (MIT)",
     ),
@@ -121,7 +125,7 @@ FORMATS: Mapping[str, Format] = {
             },
         ),
         _epf,
-        (*_SLOTS, Option("timezone", _TIMEZONE, "Europe/Brussels")),
+        (*_SLOTS, Option("timezone", _TIMEZONE, "Europe/Brussels"), *TEXT_OPTIONS),
         "github.com/jeslago/epftoolbox (Apache-2.0); Lago et al., Applied Energy 293, 2021",
     ),
     "prices": Format(
@@ -146,6 +150,7 @@ FORMATS: Mapping[str, Format] = {
                 choices=("auto", "mdy", "dmy"),
                 shown="derived from the dates",
             ),
+            *TEXT_OPTIONS,
         ),
     ),
 }

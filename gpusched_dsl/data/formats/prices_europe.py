@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from gpusched_dsl.data.formats.fields import header_of
 from gpusched_dsl.data.formats.prices_clock import FIRST, SECOND, UNKNOWN, Passes
 from gpusched_dsl.data.formats.prices_files import (
     NO_SERIES,
     PriceLines,
-    header_of,
+    first_member,
     prices_of,
     read_lines,
     select_series,
     stamps_of,
 )
 from gpusched_dsl.data.formats.prices_slots import PriceTable, table_of
+from gpusched_dsl.data.formats.separators import separator_advice
 from gpusched_dsl.data.formats.shape import FormatTable, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
@@ -42,7 +45,7 @@ def read_entsoe(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
         lines = select_series(lines, "sequence", str(settings["sequence"]), "sequence", "sequences")
     if "zone" in lines.columns and lines.rows:
         lines = select_series(lines, "zone", str(settings["zone"]), "zone")
-    header = " ".join(header_of(raw)).lower()
+    header = " ".join(header_of(first_member(raw))).lower()
     zone = str(settings["timezone"]) or ("UTC" if "(utc)" in header else _CENTRAL)
     lines, marks, end_marks = _split(lines)
     prices = PriceTable(
@@ -65,7 +68,7 @@ def _split(lines: PriceLines) -> tuple[PriceLines, Passes, Passes]:
     marks = [_pass(half.str.extract(_MARK).fill_null("").to_numpy().astype(str)) for half in halves]
     start, end = (half.str.replace(_MARK, "").str.strip_chars() for half in halves)
     columns = {**lines.columns, "time": start, "end": end}
-    return PriceLines(lines.name, columns, lines.numbers), marks[0], marks[1]
+    return replace(lines, columns=columns), marks[0], marks[1]
 
 
 def _pass(marks: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Passes:
@@ -78,7 +81,7 @@ def _pass(marks: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Passes:
 def read_countries(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     """Columns date, hour (`00:00 - 01:00`) and a price for each country."""
     zone = str(settings["zone"])
-    header = header_of(raw)
+    header = header_of(first_member(raw))
     countries = [name for name in header if name.lower() not in ("date", "hour")]
     found = next((name for name in countries if name.lower() == zone.strip().lower()), None)
     if found is None:
@@ -88,13 +91,13 @@ def read_countries(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
                 NO_SERIES,
                 f"data file `{raw.name}` has no prices of `{zone}`",
                 notes=(note,),
-                help=did_you_mean(zone, countries),
+                help=separator_advice(first_member(raw), header) or did_you_mean(zone, countries),
             )
         )
     lines = read_lines(raw, {"date": "date", "hour": "hour", "price": _exactly(found)})
     start = lines.columns["hour"].str.extract(r"^(\d{1,2}:\d{2})", 1)
     columns = {**lines.columns, "time": (lines.columns["date"] + " " + start).alias("time")}
-    lines = PriceLines(lines.name, columns, lines.numbers)
+    lines = replace(lines, columns=columns)
     times = stamps_of(lines, "time", "dmy")
     values = prices_of(lines, "price")[:, None]
     prices = PriceTable(lines, lines.rows, times, values, ("price",), str(settings["timezone"]), minutes=60)
@@ -105,7 +108,7 @@ def read_epf(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
     """Read hourly prices and forecasts. Every day has 24 rows: the missing hour of a clock change was interpolated and
     is skipped here, the repeated hour was averaged and counts for both.
     """
-    header = header_of(raw)
+    header = header_of(first_member(raw))
     first = header[0]
     lines = read_lines(raw, {"time": _exactly(first), "price": "price|real price"}, _FORECASTS)
     labels = ["price", *(name for name in _FORECASTS if name in lines.columns)]

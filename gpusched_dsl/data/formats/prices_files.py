@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import structs
 
+from gpusched_dsl.data.formats.fields import header_of
+from gpusched_dsl.data.formats.separators import numbers_of, separator_advice
 from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.formats.slots import Micros
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.delimited import read_delimited
-from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, check_text, decoded_size_fault
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, decoded_size_fault
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, did_you_mean
 
@@ -35,11 +37,12 @@ _MOST_MEMBERS = 400  # of an archive: a year of days and some more
 
 @dataclass(frozen=True, eq=False)
 class PriceLines:
-    """Columns of text by the requested names, the line of each row, and the file for diagnostics."""
+    """Columns of text by the requested names, the line of each row, the file, and the decimal sign of its numbers."""
 
     name: str
     columns: dict[str, pl.Series]
     numbers: Ints
+    decimal: str = "."
 
     @property
     def rows(self) -> int:
@@ -49,21 +52,16 @@ class PriceLines:
         import polars as pl
 
         mask = pl.Series(kept)
-        return PriceLines(self.name, {k: c.filter(mask) for k, c in self.columns.items()}, self.numbers[kept])
+        return replace(self, columns={k: c.filter(mask) for k, c in self.columns.items()}, numbers=self.numbers[kept])
 
     def fault(self, code: str, message: str, row: int, column: str | None = None, help: str | None = None) -> Fault:
         text = None if column is None else self.columns[column][row]
         return Fault(code, message, Cell(self.name, int(self.numbers[row]), column, text), help=help)
 
 
-def header_of(raw: Raw) -> list[str]:
-    """The names in the first line, trimmed; raises Unreadable (GSM2010)."""
-    _, data = _members(raw)[0]
-    text = check_text(raw.name, data).decode("utf-8")
-    first = next(csv.reader(io.StringIO(text)), [])
-    if not any(cell.strip() for cell in first):
-        raise Unreadable(Fault("GSM2010", f"data file `{raw.name}` is empty", help="its first line must name columns"))
-    return [cell.strip() for cell in first]
+def first_member(raw: Raw) -> Raw:
+    """Return the file itself, or the first one in an archive; raise Unreadable (GSM2008)."""
+    return structs.replace(raw, data=_members(raw)[0][1])
 
 
 def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] | None = None) -> PriceLines:
@@ -77,17 +75,17 @@ def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] 
     parts: list[dict[str, pl.Series]] = []
     numbers: list[Ints] = []
     for name, data in _members(raw):
-        member = Raw(name, data)
-        places = _places(name, header_of(member), wanted, optional or {})
-        file = read_delimited(data, name, list(dict.fromkeys(places.values())), ",")
+        member = structs.replace(raw, name=name, data=data)
+        places = _places(member, header_of(member), wanted, optional or {})
+        file = read_delimited(data, name, list(dict.fromkeys(places.values())), raw.separator)
         parts.append({label: file.columns[column] for label, column in places.items()})
         numbers.append(np.arange(file.rows) + file.first_line if file.lines is None else file.lines)
     labels = [label for label in parts[0] if all(label in part for part in parts)]
     columns = {label: pl.concat([part[label] for part in parts], rechunk=True) for label in labels}
-    return PriceLines(raw.name, columns, np.concatenate(numbers).astype(np.int64))
+    return PriceLines(raw.name, columns, np.concatenate(numbers).astype(np.int64), raw.decimal)
 
 
-def _places(name: str, header: Sequence[str], wanted: Mapping[str, str], optional: Mapping[str, str]) -> dict[str, str]:
+def _places(raw: Raw, header: Sequence[str], wanted: Mapping[str, str], optional: Mapping[str, str]) -> dict[str, str]:
     places: dict[str, str] = {}
     for label, pattern in (*wanted.items(), *optional.items()):
         found = [h for h in header if re.fullmatch(pattern, h.strip(), re.IGNORECASE)]
@@ -97,9 +95,9 @@ def _places(name: str, header: Sequence[str], wanted: Mapping[str, str], optiona
             raise Unreadable(
                 Fault(
                     "GSM2011",
-                    f"data file `{name}` has no column for the {label}",
+                    f"data file `{raw.name}` has no column for the {label}",
                     notes=(f"its columns are {', '.join(f'`{h}`' for h in header[:20])}",),
-                    help="check the format of the file",
+                    help=separator_advice(raw, header) or "check the format of the file",
                 )
             )
     return places
@@ -162,18 +160,18 @@ def stamps_of(lines: PriceLines, column: str, order: str = "") -> ParsedTimes:
 
 def prices_of(lines: PriceLines, column: str) -> Floats:
     """Return the numbers of a column, NaN for empty cells; raise Unreadable (GSM2104) for other text."""
-    import polars as pl
-
     text = lines.columns[column].str.strip_chars()
     text = text.replace(_EMPTY, [None] * len(_EMPTY))
-    numbers = text.cast(pl.Float64, strict=False)
+    numbers = numbers_of(text, lines.decimal)
     beyond = (numbers.abs() > _LARGEST).fill_null(False)
     wrong = np.flatnonzero(((numbers.is_null() & text.is_not_null()) | beyond).to_numpy())
     if len(wrong):
         row = int(wrong[0])
-        raise Unreadable(
-            lines.fault("GSM2104", f"`{text[row]}`, a price in data file `{lines.name}`, is not a number", row, column)
-        )
+        message = f"`{text[row]}`, a price in data file `{lines.name}`, is not a number"
+        other = "," if lines.decimal == "." else "."
+        other_sign = bool(numbers_of(text[row : row + 1], other).is_not_null().all())
+        help = f'if `{other}` is its decimal sign, state the option `decimal = "{other}"`' if other_sign else None
+        raise Unreadable(lines.fault("GSM2104", message, row, column, help))
     return numbers.fill_null(np.nan).to_numpy().astype(np.float64)
 
 

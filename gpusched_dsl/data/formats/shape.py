@@ -21,10 +21,15 @@ __all__ = ["Dropped", "Format", "FormatColumn", "FormatTable", "Option", "Raw", 
 
 
 class Raw(Struct, frozen=True):
-    """The content of a data file: its name in the model and its bytes, expanded if compressed."""
+    """The content of a data file: its name in the model and its bytes, expanded if compressed.
+
+    `separator` is between the cells of text, and `decimal` the decimal sign of its numbers.
+    """
 
     name: str
     data: bytes
+    separator: str = ","
+    decimal: str = "."
 
 
 class Dropped(Struct, frozen=True):

@@ -77,6 +77,7 @@ SWF = trace(
         FormatColumn("application", "number of the application"),
     ),
     read=_read,
+    text_options=(),
 )
 
 FORMATS = MappingProxyType({"swf": SWF})

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from gpusched_dsl.data.formats.fields import header_of
+from gpusched_dsl.data.formats.separators import TEXT_OPTIONS, separator_advice, separator_of
 from gpusched_dsl.data.formats.shape import Option, Raw, Setting
 from gpusched_dsl.data.sources.delimited import read_delimited
 from gpusched_dsl.data.sources.excel import MAGIC, read_sheet, sheet_columns
@@ -20,15 +21,8 @@ from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 if TYPE_CHECKING:
     import polars as pl
 
-_NAMED = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 OPTIONS = (
-    Option(
-        "separator",
-        'text between cells: one character, such as ";" or "|", or `tab`',
-        "",
-        shown="`,`, or a tab in `.tsv`",
-    ),
-    Option("decimal", "decimal sign of numbers", ".", choices=(".", ",")),
+    *TEXT_OPTIONS,
     Option("header", "line that names the columns; lines before it are skipped", 1, least=1),
     Option("sheet", "sheet of an Excel file", "", shown="the only one"),
     Option("only", "only rows that satisfy this condition on columns", "", condition=True, shown="all"),
@@ -70,11 +64,11 @@ def read_text_table(raw: Raw, settings: Mapping[str, Setting]) -> TextTable:
     text = check_text(raw.name, raw.data)
     if header > 1:  # skipped lines become blank lines, which count
         text = b"\n" * (header - 1) + b"\n".join(text.split(b"\n")[header - 1 :])
-    separator = _separator(raw.name, str(settings["separator"]))
-    member = Raw(raw.name, text)
-    names = header_of(member, separator)
+    separator = separator_of(raw.name, str(settings["separator"]))
+    member = Raw(raw.name, text, separator, str(settings["decimal"]))
+    names = header_of(member)
     wanted = [name for name in dict.fromkeys(names) if name and names.count(name) == 1]
-    note = _separator_note(names)
+    note = separator_advice(member, names)
     try:
         file = read_delimited(text, raw.name, wanted, separator)
     except Unreadable as error:
@@ -83,31 +77,6 @@ def read_text_table(raw: Raw, settings: Mapping[str, Setting]) -> TextTable:
         raise
     lines = np.arange(file.rows) + file.first_line if file.lines is None else file.lines
     return TextTable(raw.name, file.columns, lines, note)
-
-
-def _separator(name: str, wanted: str) -> str:
-    if not wanted:
-        return "\t" if name.lower().removesuffix(".gz").endswith(".tsv") else ","
-    found = _NAMED.get(wanted, "\t" if wanted == "\\t" else wanted)
-    if len(found) != 1 or not found.isascii() or found in '"\r\n':
-        raise Unreadable(
-            Fault(
-                "GSM1519",
-                f"`{wanted}` cannot separate cells",
-                help=f"write one character, or one of {', '.join(_NAMED)}",
-                option=("separator", wanted),
-            )
-        )
-    return found
-
-
-def _separator_note(names: list[str]) -> str:
-    """Return advice if the header is a single name that contains another separator."""
-    other = next((s for s in ";\t|," if len(names) == 1 and s in names[0]), None)
-    if other is None:
-        return ""
-    shown = "tab" if other == "\t" else f'"{other}"'
-    return f"its cells seem to be separated by {'tabs' if other == chr(9) else f'`{other}`'}: `separator = {shown}`"
 
 
 def _sheet(raw: Raw, sheet: str, header: int) -> TextTable:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, read_rows, rows_of
+from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 from gpusched_dsl.data.formats.training import JOB_TYPE, join_job_type, split_job_type
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
@@ -40,7 +41,7 @@ def _speed_format(
                 rows.leave_out("a speed of 0 (the job does not fit)", rows[speed] <= 0, asked=True)
         return rows.table(c.name for c in columns)
 
-    return Format(name, doc, tuple(columns), take, (_UNFIT,), source)
+    return Format(name, doc, tuple(columns), take, (_UNFIT, *TEXT_OPTIONS), source)
 
 
 _GPU_TYPE = FormatColumn("gpu_type", "GPU model")
@@ -267,14 +268,16 @@ SIA_PLACEMENTS = Format(
         *_COMMON[2:],
     ),
     _sia_placements,
-    source=_SIA,
+    TEXT_OPTIONS,
+    _SIA,
 )
 SIA_SCALABILITY = Format(
     "sia_scalability",
     "Step times of Pollux and Sia by nodes and replicas; some occur twice; use their `mean`.",
     _COMMON,
     _sia_scalability,
-    source=_SIA,
+    TEXT_OPTIONS,
+    _SIA,
 )
 
 FORMATS = MappingProxyType({f.name: f for f in (ELASTICFLOW, GAVEL, GAVEL_COLOCATED, SIA_PLACEMENTS, SIA_SCALABILITY)})

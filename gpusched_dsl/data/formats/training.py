@@ -8,6 +8,7 @@ from types import MappingProxyType
 from gpusched_dsl.data.formats.fields import POSITIVE, Field, SelectedRows, header_of, optional_field, read_rows
 from gpusched_dsl.data.formats.jobs import trace
 from gpusched_dsl.data.formats.lines import read_lines
+from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting
 
 _NO_GPUS, _NO_TIME, _NO_STEPS = "no GPUs", "no duration", "no iterations"
@@ -46,7 +47,7 @@ def join_job_type(rows: SelectedRows, target: str, network: str = "network", bat
 
 def _read(raw: Raw, fields: tuple[Field, ...]) -> SelectedRows:
     """Read CSV with a header, or the original lines with cells separated by tabs."""
-    if len(header_of(raw, "\t")) == 1:
+    if len(header_of(raw, "\t")) == 1 or "model" in header_of(raw):
         rows = read_rows(raw, fields)
         join_job_type(rows, "job_type")
         return rows
@@ -165,7 +166,8 @@ TIRESIAS_NODES = Format(
         FormatColumn("memory", "its main memory", "GB"),
     ),
     _tiresias_nodes,
-    source=_TIRESIAS,
+    TEXT_OPTIONS,
+    _TIRESIAS,
 )
 
 FORMATS = MappingProxyType({f.name: f for f in (GAVEL, SHOCKWAVE, SIA, TIRESIAS, TIRESIAS_NODES)})

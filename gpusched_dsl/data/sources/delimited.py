@@ -67,7 +67,7 @@ def read_delimited(
     try:
         header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
     except csv.Error as error:  # such as a name of more than 131,072 characters
-        raise Unreadable(_unsplit(name, str(error))) from None
+        raise Unreadable(unsplit(name, str(error))) from None
     _check_header(name, header, columns, separator)
     _check_counts(name, layout, len(header), separator)
     rows = len(layout.starts) - 1
@@ -148,18 +148,20 @@ def _without_blank_lines(data: bytes, layout: _Layout) -> tuple[bytes, _Layout]:
 
 def _check_header(name: str, header: list[str], columns: Sequence[str], separator: str) -> None:
     faults = missing_columns(name, list(columns), header)
-    if faults and len(header) == 1:
-        other = next((s for s in ";\t,|" if s != separator and s in header[0]), None)
+    if faults:
+        other = likely_separator(header, separator)
         if other is not None:
             shown = "tabs" if other == "\t" else f"`{other}`"
+            option = "tab" if other == "\t" else f'"{other}"'
             wanted = "tabs (it is a `.tsv`)" if separator == "\t" else f"`{separator}`"
             raise Unreadable(
                 Fault(
                     "GSM2011",
                     f"data file `{name}` has no column `{columns[0]}`",
                     column=columns[0],
-                    notes=(f"its only column is `{header[0]}`",),
-                    help=f"its cells seem to be separated by {shown}, but must be separated by {wanted}",
+                    notes=faults[0].notes,
+                    help=f"its cells seem to be separated by {shown}, not by {wanted}: read it "
+                    f"`as table (separator = {option})`",
                 )
             )
     faults += [
@@ -169,6 +171,13 @@ def _check_header(name: str, header: list[str], columns: Sequence[str], separato
     ]
     if faults:
         raise Unreadable(*faults)
+
+
+def likely_separator(header: Sequence[str], separator: str) -> str | None:
+    """Return the separator that occurs more often in a header than the one by which it was split; None if none does."""
+    text = separator.join(header)
+    found = max((sign for sign in ";\t,|" if sign != separator), key=text.count)
+    return found if text.count(found) > text.count(separator) else None
 
 
 def _check_counts(name: str, layout: _Layout, width: int, separator: str) -> None:
@@ -216,9 +225,9 @@ def _split(
                 columns=list(places.values()),
             )
     except (pl.exceptions.PolarsError, Panic) as error:
-        raise Unreadable(_unsplit(name, str(error).splitlines()[0])) from None
+        raise Unreadable(unsplit(name, str(error).splitlines()[0])) from None
     if frame.height != rows:
-        raise Unreadable(_unsplit(name, f"{frame.height} rows were read instead of {rows}"))
+        raise Unreadable(unsplit(name, f"{frame.height} rows were read instead of {rows}"))
     frame = frame.select([pl.col(place).alias(column) for column, place in places.items()])
     spaced = b" " in body  # one byte is looked for much faster than two
     if spaced:
@@ -231,5 +240,5 @@ def _split(
     return frame
 
 
-def _unsplit(name: str, note: str) -> Fault:
+def unsplit(name: str, note: str) -> Fault:
     return Fault("GSM2008", f"data file `{name}` cannot be split into cells", notes=(note,))

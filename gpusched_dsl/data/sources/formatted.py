@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gpusched_dsl.data.formats.registry import generator, reader
-from gpusched_dsl.data.formats.shape import FormatTable, Raw, dropped_text
+from gpusched_dsl.data.formats.separators import content_of
+from gpusched_dsl.data.formats.shape import FormatTable, dropped_text
 from gpusched_dsl.data.sources.files import (
     DataFile,
     Fault,
@@ -56,7 +57,8 @@ def read_with_format(use: Use, file: DataFile, limits: FileLimits) -> FormattedF
     digest = hashlib.sha256(raw).hexdigest()
     if raw.startswith(_GZIP):
         raw = expand_gzip(file.name, raw, limits)
-    table = reader(use.name).read(Raw(file.name, raw), dict(use.options))
+    found, settings = reader(use.name), dict(use.options)
+    table = found.read(content_of(found, file.name, raw, settings), settings)
     return FormattedFile(_file_of(file.name, table, digest), table)
 
 

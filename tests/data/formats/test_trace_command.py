@@ -87,6 +87,38 @@ def test_rows_of_own_tables_by_virtual_cluster_and_status(
     assert table_of([*common, *arguments], file, capsys)["job"].to_list() == jobs
 
 
+VALUES = [";", "|", ",", "#", "{", ")", ") { } } model M { }", '"', '"x', 'x"', 'a"b"c', "\\", 'x\\"', "\\q", "'", "2;",
+          "2, first = 3", "2 # x", "x y", "1 2", "=", "==", "/*", "–", "数", "\r", "\x07", "0x1F", "1e999", "5[kW]",
+          "5[", "é\u200b"]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_no_value_of_an_option_breaks_the_statement(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Messages are about the option and its value, not about brackets of a text that nobody wrote."""
+    file = str(SAMPLES / "helios.csv")
+    for name, option in (("helios", "first"), ("helios", "least_duration"), ("helios", "clock"), ("helios", "frst"),
+                         ("helios", "separator"), ("table", "only")):  # fmt: skip
+        code, _, err = run(capsys, file, "--as", name, "--option", f"{option}={value}")
+        if not value.strip():
+            assert (code, "GSM6002" in err) == (2, True)
+        elif option == "separator":
+            assert code == (0 if value == "," else 1), err
+            assert "GSM1519" in err or "GSM2011" in err or code == 0
+        else:
+            assert (code, "GSM1519" in err or "GSM1302" in err or "GSM1303" in err) == (1, True), (option, err)
+        assert "GSM10" not in err, err
+
+
+@pytest.mark.parametrize("value", [value for value in VALUES if value.strip()])
+def test_texts_of_options_arrive_as_they_are(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_text("submitted,duration,vc\n1,60,a\n", encoding="utf-8")
+    code, out, err = run(capsys, str(file), "--as", "jobs", "--option", f"gpus={value}", "--json", "-")
+    assert (code, out) == (1, "")
+    shown = {"\x07": "�", "é\u200b": "é�", "5[kW]": "5"}.get(value, value)  # letters that terminals hide; a unit
+    assert f"has no column `{shown}`, needed for `gpus`" in err, err
+
+
 def test_the_summary_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schema = json.loads((SCHEMAS / "trace.schema.json").read_text(encoding="utf-8"))
     file = str(SAMPLES / "chronus.csv")
@@ -138,8 +170,8 @@ def test_tables_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["x.csv", "--as", "philly"], 1, "GSM2001"),
         (["{samples}/gavel.csv", "--as", "philly"], 1, "GSM2011"),
         (["{samples}/philly.csv", "--as", "philly", "--first", "2.5"], 1, "GSM1519"),
-        (["{samples}/philly.csv", "--as", "philly", "--first", "2) {"], 1, "GSM10"),
-        (["{samples}/philly.csv", "--as", "philly", "--status", "x", "--vc", 'a"b'], 1, "GSM"),
+        (["{samples}/philly.csv", "--as", "philly", "--first", "2) {"], 1, "GSM1519"),
+        (["{samples}/philly.csv", "--as", "philly", "--status", "x", "--vc", 'a"b'], 1, "GSM2018"),
         (["{samples}/philly.csv", "--as", "philly", "--option", "mode"], 2, "GSM6002"),
         (["{samples}/philly.csv", "--as", "philly", "--option", "a b=2"], 2, "GSM6002"),
         (["{samples}/philly.csv", "--as", "philly", "--option", "frst=2"], 1, "GSM1519"),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.data.formats.registry import reader
-from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw, Setting
+from gpusched_dsl.data.formats.separators import content_of
+from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -21,7 +22,7 @@ def read_text(name: str, content: str | bytes, **options: Setting) -> FormatTabl
     assert options.keys() <= known.keys()
     settings = {key: value for key, value in {**known, **options}.items() if value is not None}
     data = content.encode() if isinstance(content, str) else content
-    table = found.read(Raw("file", data), settings)
+    table = found.read(content_of(found, "file", data, settings), settings)
     check(name, table)
     return table
 
