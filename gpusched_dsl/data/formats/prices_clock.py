@@ -71,6 +71,17 @@ def _moments(local: Micros, zone: str, which: str) -> tuple[Micros, Bools]:
     return utc.fill_null(0).to_numpy().astype(np.int64), exists
 
 
+def skips(local: Micros, zone: str) -> Micros:
+    """Return the moments in UTC at which the clocks go forward over local times that do not exist."""
+    there, missing = local - 2 * DAY, local.copy()
+    while len(local) and int((missing - there).max()) > 1:
+        middle = (there + missing) // 2
+        exists = _moments(middle, zone, "earliest")[1]
+        there, missing = np.where(exists, middle, there), np.where(exists, missing, middle)
+    moments, _ = _moments(there, zone, "earliest")
+    return moments + 1
+
+
 def _runs(rows: Ints, local: Micros) -> list[Ints]:
     """Rows that follow each other in the file and are of one day: at most a few for every year."""
     if not len(rows):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched_dsl.data.formats.prices_clock import Passes, to_utc
+from gpusched_dsl.data.formats.prices_clock import Passes, skips, to_utc
 from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, PriceLines, utc_text
 from gpusched_dsl.data.formats.prices_series import (
     EVERYTHING,
@@ -108,15 +108,20 @@ def _rows(prices: PriceTable, window: Window) -> tuple[PriceRows, list[Dropped],
     moments = to_utc(times.micros, prices.zone, prices.marks)
     utc = np.where(times.has_zone, times.micros, moments.utc)
     ends: Micros | None = None
+    exists = moments.exists | times.has_zone
     if prices.ends is not None:
         found = to_utc(prices.ends.micros, prices.zone, prices.end_marks)
         ends = np.where(prices.ends.has_zone, prices.ends.micros, found.utc)
-        wrong = np.flatnonzero(ends <= utc)
+        ended = found.exists | prices.ends.has_zone
+        # An interval may start or end in the hour that the clocks leave out: 01:00 - 02:00, or 02:00 - 04:00.
+        utc[~exists] = skips(times.micros[~exists], prices.zone)
+        ends[~ended] = skips(prices.ends.micros[~ended], prices.zone)
+        wrong = np.flatnonzero((ends <= utc) & exists & ended)
         if len(wrong):
             fault = lines.fault(UNREADABLE_TIME, "an interval ends before it starts", int(wrong[0]))
             raise Unreadable(fault)
+        exists = ends > utc
     priced = ~np.isnan(prices.values[:, 0])
-    exists = moments.exists | times.has_zone
     if prices.at_end:  # the interval before the clocks go forward may end in the hour that they leave out
         exists = exists | _first_missing(times.micros, prices.zone)
         utc = np.where(moments.exists | times.has_zone, utc, _shift(times.micros, prices.zone))

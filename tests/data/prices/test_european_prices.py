@@ -68,6 +68,35 @@ def test_areas_and_sequences() -> None:
     assert prices(read("entsoe", german, zone="A", sequence="Sequence Sequence 1")) == [1.0] * 4
 
 
+@pytest.mark.parametrize("extra", ["none", "empty", "priced"])
+@pytest.mark.parametrize(
+    ("zone", "day", "minutes"),
+    [("Europe/Brussels", "2025-03-30", 15), ("Europe/Brussels", "2025-03-30", 60),
+     ("America/New_York", "2025-03-09", 30), ("Australia/Lord_Howe", "2025-10-05", 30),
+     ("Australia/Lord_Howe", "2025-10-05", 15)],
+)  # fmt: skip
+def test_intervals_that_end_in_the_time_that_the_clocks_leave_out(
+    zone: str, day: str, minutes: int, extra: str
+) -> None:
+    """Some files have `01:00 - 02:00` before the clocks go forward, and some have rows for the missing hour, too."""
+    clock, step, midnight = ZoneInfo(zone), timedelta(minutes=minutes), datetime.fromisoformat(day)
+    rows, expected = [], []
+    for number in range(24 * 60 // minutes):
+        start = midnight + number * step
+        inside = start + step / 2
+        exists = inside.replace(tzinfo=clock).astimezone(UTC).astimezone(clock).replace(tzinfo=None) == inside
+        if exists:
+            expected.append(float(number))
+        if exists or extra != "none":
+            price = number if exists or extra == "priced" else ""
+            rows.append(f"{start:%d/%m/%Y %H:%M:%S} - {start + step:%d/%m/%Y %H:%M:%S},{price}")
+    table = read("entsoe", "MTU,Day-ahead Price (EUR/MWh)\n" + "\n".join(rows), timezone=zone, slot=float(minutes))
+    assert table.frame["price"].to_list() == expected
+    missing = len(rows) - len(expected)
+    assert missing == (0 if extra == "none" else (30 if zone == "Australia/Lord_Howe" else 60) // minutes)
+    assert [each.rows for each in table.dropped] == [missing] * bool(missing)
+
+
 def test_tables_of_countries() -> None:
     file = SAMPLES / "six_countries_march_2022.csv"
     table = read("dayahead_countries", file, zone="France", slot=60.0)
