@@ -34,8 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     open_closed_streams()
     _never_fail_at_printing()
     if argv is None:
-        from gpusched_dsl.engines.own_process import collect_rarely, keep_freed_memory
+        from gpusched_dsl.engines.own_process import ThisProcess, collect_rarely, keep_freed_memory
 
+        ThisProcess.is_command = True
         collect_rarely()
         if WAITING.isdisjoint(arguments[:1]):
             keep_freed_memory()
@@ -92,10 +93,13 @@ def _guard(arguments: list[str]) -> int:
 
 def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> int:
     from gpusched_dsl.cli.arguments.parser import UsageError
+    from gpusched_dsl.cli.watchdog import end_watchdog, watch_options
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
     from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
     try:
+        if options.command not in WAITING:
+            watch_options(options, output)
         return _command(options.command, options, output)
     except DiagnosticError as error:
         output.report(error.diagnostics)
@@ -121,6 +125,8 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
             show_traceback(failure)
         output.report([crash_diagnostic(failure, arguments)])
         return exits.INTERNAL
+    finally:
+        end_watchdog()
 
 
 def _command(name: str, options: argparse.Namespace, output: Output) -> int:

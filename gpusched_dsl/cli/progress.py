@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpusched_dsl.cli.exits import INTERRUPTED
 from gpusched_dsl.cli.terminal import harmless
+from gpusched_dsl.cli.watchdog import active_watchdog, finish_work
 from gpusched_dsl.ir.deadline import SOLVING
 from gpusched_dsl.ir.solver_result import relative_gap
 from gpusched_dsl.language.text.counting import count_text
@@ -114,7 +115,7 @@ def fit_line(text: str, width: int) -> str:
 def watch_progress(output: Output, *, show: bool, watch: ProgressMonitor | None = None) -> Iterator[ProgressMonitor]:
     """Handle Ctrl-C for a solve; if `show`, also show its progress in one line, which is erased at the end."""
     watch = watch or ProgressMonitor(output.note)
-    handlers = _install(watch)
+    handlers = _install(watch, output)
     try:
         if show:
             with _live(output, watch):
@@ -124,14 +125,21 @@ def watch_progress(output: Output, *, show: bool, watch: ProgressMonitor | None 
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        finish_work()
 
 
-def _install(watch: ProgressMonitor) -> dict[signal.Signals, Any]:
+def _install(watch: ProgressMonitor, output: Output) -> dict[signal.Signals, Any]:
     """Install handlers of Ctrl-C and SIGTERM unless others are installed; return the previous handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    return {n: signal.signal(n, watch.ask_to_stop) for n, usual in defaults.items() if signal.getsignal(n) is usual}
+    before = {number: usual for number, usual in defaults.items() if signal.getsignal(number) is usual}
+    if before:
+        watchdog = active_watchdog(output)
+        handler = watch.ask_to_stop if watchdog is None else watchdog.begin(watch.ask_to_stop)
+        for number in before:
+            signal.signal(number, handler)
+    return before
 
 
 @contextmanager

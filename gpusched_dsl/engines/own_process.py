@@ -13,6 +13,12 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _OWN_PAGES, _KEPT = 1 << 30, 256 << 20  # bytes
 
 
+class ThisProcess:
+    """What is known of this process."""
+
+    is_command = False  # it runs one command and does nothing else
+
+
 def collect_rarely() -> None:
     """Collect cycles of objects rarely: trees and tables remain until the end of the process."""
     gc.set_threshold(100_000, 50, 50)
