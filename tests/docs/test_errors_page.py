@@ -146,6 +146,7 @@ ELSEWHERE = {
     "GSM7012": "online/test_programs.py::test_cheats_are_refused",
     "GSM7013": "online/test_programs.py::test_programs_that_fail",
     "GSM7021": "entry_points/test_requests.py::test_a_program_as_the_fallback",
+    "GSM7060": "online/test_job_pairs.py::test_pairs_that_arrive_apart_are_told",
     "GSM7014": "online/test_foresight.py::test_a_policy_that_reads_the_real_ends_is_found",
 }
 

@@ -397,6 +397,7 @@ CODES: dict[str, str] = {
     "GSM7018": "plan of a run not completed",
     "GSM7019": "solver without a plan",
     "GSM7021": "program that the user has not named",
+    "GSM7060": "pair of jobs that arrive at different times",
     # 90xx defects
     "GSM9002": "value is better than its bound",
     "GSM9003": "fast replay differs from the simulation by events",

@@ -380,7 +380,8 @@ class SimulationLoop:
     def warnings(self) -> tuple[Diagnostic, ...]:
         """Return the warnings of the run so far."""
         fallback = None if self.fallback is None else self.fallback.name
-        return self.diagnostics.all_warnings(fallback, self.step_count, self.unit, self.online.span)
+        own = self.diagnostics.all_warnings(fallback, self.step_count, self.unit, self.online.span)
+        return (*self.setup.warnings, *own)
 
     def warn(self, code: str, message: str, help: str | None = None) -> None:
         warning = Diagnostic(code, message, self.online.span, help=help, severity=Severity.WARNING)

@@ -22,6 +22,7 @@ from gpusched_dsl.language.money import money_unit
 from gpusched_dsl.language.units import UNITS, Unit, convertible, number_factor
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, variables_read
+from gpusched_dsl.online.data.job_pairs import pairs_that_arrive_apart
 from gpusched_dsl.online.data.magnitudes import check_clock, check_magnitudes, check_period
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
@@ -71,6 +72,13 @@ class RunSetup:
         """Return the same setup with planners that use only the recorded state of earlier plans."""
         fallback = None if self.fallback is None else StatelessPlanner(self.fallback, self.kept_variables)
         return replace(self, planner=StatelessPlanner(self.planner, self.kept_variables), fallback=fallback)
+
+    @cached_property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What a run of these data does not do as one could expect."""
+        if self.external or (self.window is not None and self.window.foresees):
+            return ()
+        return pairs_that_arrive_apart(self.online, self.base, self.realisation.arrival)
 
     # --- names -------------------------------------------------------------------------------------------------------
 
