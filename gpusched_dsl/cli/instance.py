@@ -30,7 +30,8 @@ MOST_GIB = float(1 << 30)  # more than any machine has: no limit
 
 def permissions(options: argparse.Namespace) -> Permissions:
     gib = options.memory_limit
-    return Permissions(DEFAULT_MEMORY if gib is None else int(min(gib, MOST_GIB) * GIB), options.allow_outside)
+    memory = DEFAULT_MEMORY if gib is None else int(min(gib, MOST_GIB) * GIB)
+    return Permissions(memory, getattr(options, "allow_outside", False))
 
 
 def run_config(options: argparse.Namespace) -> RunConfig:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.documents import STDOUT, write_document
+from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreadable
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if STDOUT in (options.csv, options.json):
         output.only_diagnostics()
     use = _use(options)
-    table_format, table = _read_table(options.file, use)
+    table_format, table = _read_table(options.file, use, permissions(options).memory)
     from gpusched_dsl.data.formats.reports import lines_of_table
     from gpusched_dsl.reporting.document import finite, json_text
 
@@ -199,7 +200,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _read_table(file: str, use: Use) -> tuple[Format, FormatTable]:
+def _read_table(file: str, use: Use, memory: int) -> tuple[Format, FormatTable]:
     from gpusched_dsl.data.formats.registry import reader
     from gpusched_dsl.data.sources.formatted import read_with_format
 
@@ -207,7 +208,7 @@ def _read_table(file: str, use: Use) -> tuple[Format, FormatTable]:
     try:
         if not path.exists():
             raise Unreadable(Fault("GSM2001", f"data file `{file}` does not exist"))
-        result = read_with_format(use, DataFile(path.resolve(), file), FileLimits())
+        result = read_with_format(use, DataFile(path.resolve(), file), FileLimits.within(memory, allow_outside=True))
     except Unreadable as error:
         raise DiagnosticError([_diagnostic(fault) for fault in error.faults]) from None
     return reader(use.name), result.table

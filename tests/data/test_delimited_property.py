@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched_dsl.data.sources.delimited import read_delimited
-from gpusched_dsl.data.sources.files import FileColumns, Unreadable
+from gpusched_dsl.data.sources.files import FileColumns, FileLimits, Unreadable
 
 
 def attempt(data: bytes, columns: list[str]) -> FileColumns | set[str]:
     """The columns, or the codes of what is wrong."""
     try:
-        return read_delimited(data, "a.csv", columns, ",")
+        return read_delimited(data, "a.csv", columns, ",", FileLimits())
     except Unreadable as error:
         return {fault.code for fault in error.faults}
 
@@ -40,7 +40,7 @@ def test_what_is_written_is_read(rows: list[list[str]], line_end: str, quoting: 
     for row in rows:
         lines.append(out.getvalue().count("\n") + 1)
         writer.writerow(row)
-    read = read_delimited(out.getvalue().encode(), "a.csv", names, ",")
+    read = read_delimited(out.getvalue().encode(), "a.csv", names, ",", FileLimits())
     got = list(zip(*(read.columns[n].to_list() for n in names), strict=True))
     assert got == [tuple(cell.strip(" ") or None for cell in row) for row in rows]
     assert [read.line(i) for i in range(read.rows)] == lines

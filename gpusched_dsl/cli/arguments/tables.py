@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusched_dsl.cli.arguments.parser import Parser
-from gpusched_dsl.cli.arguments.shared import add_json
+from gpusched_dsl.cli.arguments.shared import add_json, add_memory_limit
 from gpusched_dsl.cli.arguments.values import fold_count, nonnegative_integer, path
 
 PROFILE_ACTIONS = ("fit", "summarise")
@@ -92,3 +92,4 @@ def add_trace_options(parser: Parser) -> None:
     parser.add_argument("--csv", type=path, metavar="OUT", help="write the table as CSV (`-`: to standard output)")
     parser.add_argument("--parquet", type=path, metavar="OUT", help="write the table as Parquet")
     add_json(parser, "the summary")
+    add_memory_limit(parser)

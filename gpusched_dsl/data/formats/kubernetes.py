@@ -119,6 +119,7 @@ def _items(raw: Raw) -> list[dict[str, Any]]:
     if not data.strip():
         raise Unreadable(Fault("GSM2010", f"data file `{raw.name}` is empty", help="it must contain a list in JSON"))
     help = "write the file by `kubectl get jobs --all-namespaces -o json`"
+    raw.limits.allow_json(data, raw.name)
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:

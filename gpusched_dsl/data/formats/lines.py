@@ -13,6 +13,9 @@ from gpusched_dsl.language.diagnostics.diagnostic import Cell
 if TYPE_CHECKING:
     import polars as pl
 
+# Bytes that reading takes: copies of the text, a line as Python's text, a cell in a list of cells.
+_TEXT_COPIES, _LINE_BYTES, _CELL_BYTES = 4, 80, 32
+
 
 def read_lines(
     raw: Raw,
@@ -30,6 +33,9 @@ def read_lines(
     import numpy as np
     import polars as pl
 
+    apart = raw.data.count((separator or " ").encode())
+    count = raw.data.count(b"\n")
+    raw.limits.allow(_TEXT_COPIES * len(raw.data) + _LINE_BYTES * count + _CELL_BYTES * apart, raw.name)
     lines = pl.Series("line", check_text(raw.name, raw.data).decode("utf-8").split("\n"), dtype=pl.String)
     stripped = lines.str.strip_chars() if separator is None else lines
     used = stripped.str.strip_chars() != ""

@@ -40,6 +40,7 @@ def _jobs(raw: Raw) -> pl.DataFrame:
     machine = pl.Struct({"ip": pl.String, "gpus": pl.List(pl.String)})
     attempt = pl.Struct({"start_time": pl.String, "end_time": pl.String, "detail": pl.List(machine)})
     schema: dict[str, pl.DataType] = {**dict.fromkeys(_TEXTS, pl.String()), "attempts": pl.List(attempt)}
+    raw.limits.allow_json(raw.data, raw.name)
     data = check_text(raw.name, raw.data)
     try:
         with guard():

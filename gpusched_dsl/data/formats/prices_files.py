@@ -19,7 +19,7 @@ from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.formats.slots import Micros
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.delimited import read_delimited
-from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, decoded_size_fault
+from gpusched_dsl.data.sources.files import Fault, Unreadable, decoded_size_fault
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, did_you_mean
 
@@ -77,7 +77,7 @@ def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] 
     for name, data in _members(raw):
         member = structs.replace(raw, name=name, data=data)
         places = _places(member, header_of(member), wanted, optional or {})
-        file = read_delimited(data, name, list(dict.fromkeys(places.values())), raw.separator)
+        file = read_delimited(data, name, list(dict.fromkeys(places.values())), raw.separator, raw.limits)
         parts.append({label: file.columns[column] for label, column in places.items()})
         numbers.append(np.arange(file.rows) + file.first_line if file.lines is None else file.lines)
     labels = [label for label in parts[0] if all(label in part for part in parts)]
@@ -107,7 +107,7 @@ def _members(raw: Raw) -> list[tuple[str, bytes]]:
     """The file itself, or the `.csv` files in a zip archive by name; never more than the limit of expanded data."""
     if not raw.data.startswith(b"PK\x03\x04"):
         return [(raw.name, raw.data)]
-    left = (limits := FileLimits()).decoded_bytes
+    left = raw.limits.decoded_bytes
     found: list[tuple[str, bytes]] = []
     try:
         with zipfile.ZipFile(io.BytesIO(raw.data)) as archive:
@@ -117,7 +117,7 @@ def _members(raw: Raw) -> list[tuple[str, bytes]]:
                     data = member.read(left + 1)
                 left -= len(data)
                 if left < 0:
-                    raise Unreadable(decoded_size_fault(raw.name, limits))
+                    raise Unreadable(decoded_size_fault(raw.name, raw.limits))
                 found.append((f"{raw.name}:{name}", data))
     except (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError) as error:
         note = (str(error),)

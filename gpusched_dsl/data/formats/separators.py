@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.formats.shape import Format, Option, Raw, Setting
 from gpusched_dsl.data.sources.delimited import likely_separator
-from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,12 +29,12 @@ DECIMAL = Option(
 TEXT_OPTIONS = (SEPARATOR, DECIMAL)
 
 
-def content_of(found: Format, name: str, data: bytes, settings: Mapping[str, Setting]) -> Raw:
+def content_of(found: Format, name: str, data: bytes, settings: Mapping[str, Setting], limits: FileLimits) -> Raw:
     """Return a file for a format, with its separator and decimal sign; raise Unreadable (GSM1519)."""
     if SEPARATOR not in found.options:
-        return Raw(name, data)
+        return Raw(name, data, limits=limits)
     separator = separator_of(name, str(settings.get("separator", "")))
-    return Raw(name, data, separator, str(settings.get("decimal", ".")))
+    return Raw(name, data, separator, str(settings.get("decimal", ".")), limits)
 
 
 def separator_of(name: str, wanted: str) -> str:

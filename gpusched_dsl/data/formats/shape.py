@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gpusched_dsl.data.sources.files import FileLimits
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.scenarios.formats import FormatColumn, Option, Setting
 
@@ -23,13 +24,15 @@ __all__ = ["Dropped", "Format", "FormatColumn", "FormatTable", "Option", "Raw", 
 class Raw(Struct, frozen=True):
     """The content of a data file: its name in the model and its bytes, expanded if compressed.
 
-    `separator` is between the cells of text, and `decimal` the decimal sign of its numbers.
+    `separator` is between the cells of text, and `decimal` the decimal sign of its numbers. `limits` are those of what
+    reading may take: a reader asks them before it allocates.
     """
 
     name: str
     data: bytes
     separator: str = ","
     decimal: str = "."
+    limits: FileLimits = FileLimits()
 
 
 class Dropped(Struct, frozen=True):

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from gpusched_dsl.data.formats.fields import Field, SelectedRows, header_of
 from gpusched_dsl.data.formats.jobs import COLUMNS, job_options
 from gpusched_dsl.data.formats.lines import read_lines
@@ -90,16 +92,17 @@ def _rows(raw: Raw, separator: str) -> SelectedRows:
                 for name in missing
             )
         )
-    text = check_text(raw.name, raw.data).split(b"\n")
-    first = next(at for at, line in enumerate(text) if line.strip())
-    text[first] = b""  # blank lines count and mean nothing
+    text = check_text(raw.name, raw.data)
+    first = len(text) - len(text.lstrip())
+    start, end = text.rfind(b"\n", 0, first) + 1, text.find(b"\n", first)
+    text = text[:start] + (b"" if end < 0 else text[end:])  # blank lines count and mean nothing
     names = {source: name for name, source in found.items() if source is not None}
     layout = tuple(names.get(column, f"({at})") for at, column in enumerate(header))
     fields = [
         Field(name, (found[name] or name,), "number" if name == "priority" else "text", needed=False, unknown=_UNKNOWN)
         for name in _FIELDS
     ]
-    return read_lines(Raw(raw.name, b"\n".join(text)), {len(header): layout}, fields, separator)
+    return read_lines(structs.replace(raw, data=text), {len(header): layout}, fields, separator)
 
 
 def _drop_steps(rows: SelectedRows) -> None:

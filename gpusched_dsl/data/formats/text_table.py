@@ -14,7 +14,7 @@ from gpusched_dsl.data.formats.separators import TEXT_OPTIONS, separator_advice,
 from gpusched_dsl.data.formats.shape import Option, Raw, Setting
 from gpusched_dsl.data.sources.delimited import read_delimited
 from gpusched_dsl.data.sources.excel import MAGIC, read_sheet, sheet_columns
-from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, check_text
+from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -63,14 +63,14 @@ def read_text_table(raw: Raw, settings: Mapping[str, Setting]) -> TextTable:
         return _parquet(raw)
     text = check_text(raw.name, raw.data)
     if header > 1:  # skipped lines become blank lines, which count
-        text = b"\n" * (header - 1) + b"\n".join(text.split(b"\n")[header - 1 :])
+        text = b"\n" * (header - 1) + b"\n".join(text.split(b"\n", header - 1)[header - 1 :])
     separator = separator_of(raw.name, str(settings["separator"]))
-    member = Raw(raw.name, text, separator, str(settings["decimal"]))
+    member = Raw(raw.name, text, separator, str(settings["decimal"]), raw.limits)
     names = header_of(member)
     wanted = [name for name in dict.fromkeys(names) if name and names.count(name) == 1]
     note = separator_advice(member, names)
     try:
-        file = read_delimited(text, raw.name, wanted, separator)
+        file = read_delimited(text, raw.name, wanted, separator, raw.limits)
     except Unreadable as error:
         if note and error.faults[0].code == "GSM2013":
             raise Unreadable(structs.replace(error.faults[0], help=note)) from None
@@ -80,7 +80,7 @@ def read_text_table(raw: Raw, settings: Mapping[str, Setting]) -> TextTable:
 
 
 def _sheet(raw: Raw, sheet: str, header: int) -> TextTable:
-    cells = read_sheet(raw.data, raw.name, sheet, FileLimits(), "sheet")
+    cells = read_sheet(raw.data, raw.name, sheet, raw.limits, "sheet")
     return TextTable(raw.name, *sheet_columns(raw.name, cells, header))
 
 
@@ -89,7 +89,7 @@ def _parquet(raw: Raw) -> TextTable:
 
     from gpusched_dsl.data.sources.parquet import names_of, read_parquet
 
-    limits, names, file = FileLimits(), names_of(raw.data, raw.name, FileLimits()), None
+    limits, names, file = raw.limits, names_of(raw.data, raw.name, raw.limits), None
     while file is None:
         try:
             file = read_parquet(raw.data, raw.name, names, limits)

@@ -98,6 +98,7 @@ def _is_json(raw: Raw) -> bool:
 
 def _document(raw: Raw) -> dict[str, dict[str, dict[str, Any]]]:
     """GPU model -> job -> "null" or another job -> speeds; raises Unreadable (GSM2008) where it is not so."""
+    raw.limits.allow_json(raw.data, raw.name)
     try:
         found = json.loads(check_text(raw.name, raw.data))
         sound = isinstance(found, dict) and all(

@@ -50,13 +50,13 @@ def read_delimited(
     name: str,
     columns: Sequence[str],
     separator: str,
+    limits: FileLimits,
     digest: str | None = None,
-    limits: FileLimits | None = None,
 ) -> FileColumns:
     """The named columns as text (empty cells are null); raises Unreadable (GSM2007, GSM2009 to GSM2013, GSM2015)."""
     line_ends = raw.count(b"\n")
     needed = _TEXT_COPIES * len(raw) + _SEPARATOR_BYTES * raw.count(separator.encode()) + _LINE_BYTES * line_ends
-    (limits or FileLimits()).allow(needed + _CELL_BYTES * line_ends * len(columns), name)
+    limits.allow(needed + _CELL_BYTES * line_ends * len(columns), name)
     data = check_text(name, raw)
     if not data.strip():
         raise Unreadable(Fault("GSM2010", f"data file `{name}` is empty", help="its first line must name the columns"))

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_COPIES = 2  # of a text while it is read
+_JSON_BYTES = 40  # of a member or element of a JSON document, as measured, beside its text
+
+
 class FileLimits(Struct, frozen=True):
     """The limits of a data file. Sizes in bytes: on disk, after expanding compressed data, and while it is read."""
 
@@ -43,6 +47,10 @@ class FileLimits(Struct, frozen=True):
             )
             help = "keep only the rows and columns that are needed, or raise the limit with `--memory-limit`"
             raise Unreadable(Fault("GSM2007", message, help=help))
+
+    def allow_json(self, data: bytes, name: str) -> None:
+        """Raise Unreadable (GSM2007) if a JSON document as Python objects needs more bytes than allowed."""
+        self.allow(_COPIES * len(data) + _JSON_BYTES * (data.count(b",") + data.count(b":")), name)
 
 
 class Fault(Struct, frozen=True):

@@ -58,7 +58,7 @@ def read_with_format(use: Use, file: DataFile, limits: FileLimits) -> FormattedF
     if raw.startswith(_GZIP):
         raw = expand_gzip(file.name, raw, limits)
     found, settings = reader(use.name), dict(use.options)
-    table = found.read(content_of(found, file.name, raw, settings), settings)
+    table = found.read(content_of(found, file.name, raw, settings, limits), settings)
     return FormattedFile(_file_of(file.name, table, digest), table)
 
 

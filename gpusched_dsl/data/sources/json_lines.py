@@ -7,16 +7,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable, check_text, missing_columns
+from gpusched_dsl.data.sources.files import Fault, FileColumns, FileLimits, Unreadable, check_text, missing_columns
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 _KEYS_LOOKED_AT = 1000
+# Bytes that reading takes: copies of the text, a row, a cell with its value.
+_COPIES, _ROW_BYTES, _CELL_BYTES = 2, 64, 64
 
 
-def read_json_lines(raw: bytes, name: str, columns: Sequence[str], digest: str | None = None) -> FileColumns:
-    """The named columns, typed where all cells agree; raises Unreadable (GSM2008 to GSM2011, GSM2014)."""
+def read_json_lines(
+    raw: bytes, name: str, columns: Sequence[str], limits: FileLimits, digest: str | None = None
+) -> FileColumns:
+    """The named columns, typed where all cells agree; raises Unreadable (GSM2007 to GSM2011, GSM2014)."""
     import msgspec
+
+    count = raw.count(b"\n") + 1
+    limits.allow(_COPIES * len(raw) + count * (_ROW_BYTES + _CELL_BYTES * len(columns)), name)
 
     data = check_text(name, raw)
     if not data.strip():

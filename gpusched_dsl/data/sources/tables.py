@@ -79,10 +79,10 @@ def read_data_file(file: DataFile, table: str | None, columns: Sequence[str], li
     if kind == "json":
         from gpusched_dsl.data.sources.json_lines import read_json_lines
 
-        return read_json_lines(raw, file.name, columns, digest)
+        return read_json_lines(raw, file.name, columns, limits, digest)
     from gpusched_dsl.data.sources.delimited import read_delimited
 
-    return read_delimited(raw, file.name, columns, "," if kind == "csv" else "\t", digest, limits)
+    return read_delimited(raw, file.name, columns, "," if kind == "csv" else "\t", limits, digest)
 
 
 def _read_excel(

@@ -16,6 +16,7 @@ from gpusched_dsl.data.formats.registry import READERS, reader
 from gpusched_dsl.data.formats.separators import TEXT_OPTIONS, content_of, numbers_of, with_points
 from gpusched_dsl.data.formats.shape import FormatTable, Setting
 from gpusched_dsl.data.sources.delimited import read_delimited
+from gpusched_dsl.data.sources.files import FileLimits
 
 PRICES = SAMPLES.parents[1] / "prices" / "samples"
 TIMES: dict[str, Setting] = {"time": "mtu_local", "price": "price_eur_per_mwh"}
@@ -36,7 +37,7 @@ CASES: dict[str, tuple[Path, dict[str, Setting]]] = {
 def read(name: str, text: str, **options: Setting) -> FormatTable:
     found = reader(name)
     settings = {option.name: option.default for option in found.options if option.default is not None} | options
-    return found.read(content_of(found, "file", text.encode(), settings), settings)
+    return found.read(content_of(found, "file", text.encode(), settings, FileLimits()), settings)
 
 
 def european(text: str, separator: str, thousands: bool) -> str:
@@ -140,4 +141,4 @@ def test_a_price_file_of_a_european_exchange(tmp_path: Path) -> None:
 def test_a_header_beyond_the_limit_of_a_cell() -> None:
     for name in ("prices", "helios", "table"):
         assert fault(name, "a" * 200_000 + ",b\n1,2\n").code in ("GSM2008", "GSM2011")
-    assert read_delimited(b"a,b\n1,2\n", "f", ["a"], ",").rows == 1
+    assert read_delimited(b"a,b\n1,2\n", "f", ["a"], ",", FileLimits()).rows == 1

@@ -9,7 +9,7 @@ import pytest
 from gpusched_dsl.data.formats.registry import reader
 from gpusched_dsl.data.formats.separators import content_of
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Setting
-from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable
 
 SAMPLES = Path(__file__).parent / "samples"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -22,7 +22,7 @@ def read_text(name: str, content: str | bytes, **options: Setting) -> FormatTabl
     assert options.keys() <= known.keys()
     settings = {key: value for key, value in {**known, **options}.items() if value is not None}
     data = content.encode() if isinstance(content, str) else content
-    table = found.read(content_of(found, "file", data, settings), settings)
+    table = found.read(content_of(found, "file", data, settings, FileLimits()), settings)
     check(name, table)
     return table
 

@@ -9,7 +9,7 @@ import pytest
 from gpusched_dsl.data.formats.registry import reader
 from gpusched_dsl.data.formats.separators import content_of
 from gpusched_dsl.data.formats.shape import FormatTable, Setting
-from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable
 
 SAMPLES = Path(__file__).parent / "samples"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -24,7 +24,7 @@ def read(name: str, data: Path | str | bytes, file: str = "prices.csv", **option
     assert options.keys() <= {option.name for option in known.options}
     if isinstance(data, Path):
         file, data = data.name, data.read_bytes()
-    raw = content_of(known, file, data.encode() if isinstance(data, str) else data, settings | options)
+    raw = content_of(known, file, data.encode() if isinstance(data, str) else data, settings | options, FileLimits())
     table = known.read(raw, settings | options)
     assert set(table.frame.columns) <= {column.name for column in known.columns}
     assert table.lines is not None
