@@ -2,7 +2,8 @@
 
 `run[j, n, v, g]` and `hosts[n, v]` of node n: the members are the jobs, the positions of a job are the pairs (v, g),
 the hubs are the types v. What the rows of the node say must not depend on which job it is: they are one template, over
-positions and hubs, for every member.
+positions and hubs, for every member. Where it depends on numbers of the job, as in a packing, jobs with equal numbers
+are a class, and the positions of each class are of their own: thousands of jobs of a few sizes have a few positions.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from gpusched_dsl.compiling.aggregation.implied import implied_links
 from gpusched_dsl.compiling.aggregation.integrality_by_rows import integer_columns_by_rows
 from gpusched_dsl.compiling.aggregation.parts import Component
 from gpusched_dsl.compiling.aggregation.work import ElementWork
-from gpusched_dsl.compiling.symmetry.generic import Obstacle, prefer
+from gpusched_dsl.compiling.symmetry.equivalence_classes import distinct_rows, split_by_entries
+from gpusched_dsl.compiling.symmetry.generic import Obstacle, OutOfBudget, prefer
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.domains import Packing, Universe
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
+from gpusched_dsl.ir.domains import Packing, TupleDomain, Universe
 from gpusched_dsl.ir.problem import Family
+
+MOST_CLASSES = 500  # of members: the patterns of more classes are too many to list
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +68,7 @@ def templates_of(quotient: Quotient, component: Component, work: ElementWork | N
     fits = False
     for root in (*_candidates(quotient, component), None):
         try:
-            template = _template(quotient, component, rows, root, work)
+            template = _template_of(quotient, component, rows, root, work)
         except Obstacle as obstacle:
             failure = prefer(failure, obstacle)
             continue
@@ -73,6 +77,21 @@ def templates_of(quotient: Quotient, component: Component, work: ElementWork | N
     if not fits:
         assert failure is not None
         raise failure.kept()  # not what a local of this frame refers to: that would be a cycle
+
+
+def _template_of(
+    quotient: Quotient, component: Component, rows: Codes, root: Universe | None, work: ElementWork
+) -> Template:
+    """The template in which all members are alike, else the one in which those of a class are."""
+    try:
+        return _template(quotient, component, rows, root, None, work)
+    except Obstacle as obstacle:
+        if root is None or isinstance(obstacle, OutOfBudget):
+            raise
+        classes = classes_of_members(quotient, component, rows, root, work)
+        if classes is None:
+            raise
+    return _template(quotient, component, rows, root, classes, work)
 
 
 def _refuse_shared(quotient: Quotient, rows: Codes) -> None:
@@ -110,7 +129,14 @@ class _Placed:
     kinds: int
 
 
-def _place(quotient: Quotient, families: Sequence[Family], numbers: Codes, root: Universe | None) -> _Placed:
+def _place(
+    quotient: Quotient,
+    families: Sequence[Family],
+    numbers: Codes,
+    root: Universe | None,
+    classes: Codes | None = None,
+) -> _Placed:
+    """The places of columns or rows; with `classes` (one for each code of `root`), those of a class have own kinds."""
     member = np.full(len(numbers), -1, dtype=np.int64)
     kind = np.zeros(len(numbers), dtype=np.int64)
     known = 0
@@ -123,6 +149,8 @@ def _place(quotient: Quotient, families: Sequence[Family], numbers: Codes, root:
         if at is not None:
             member[begin:end] = codes[at]
         others = [c for place, c in enumerate(codes) if place not in (own, at)]
+        if at is not None and classes is not None:
+            others.append(classes[codes[at]])
         which, count = _number_tuples(others, end - begin)
         kind[begin:end] = known + which
         known += count
@@ -148,11 +176,47 @@ def _number_tuples(columns: Sequence[Codes], size: int) -> tuple[Codes, int]:
     return which.reshape(-1).astype(np.int64), len(known)
 
 
-def _template(
-    quotient: Quotient, component: Component, rows: Codes, root: Universe | None, work: ElementWork
-) -> Template:
+def classes_of_members(
+    quotient: Quotient, component: Component, rows: Codes, root: Universe, work: ElementWork
+) -> Codes | None:
+    """The class of every code of `root`: members of a class have the same numbers in the same rows and positions.
+
+    None if there are as many classes as members, or more than the states that are listed.
+    """
     problem = quotient.problem
     columns = _place(quotient, problem.column_families, component.columns, root)
+    places = _place(quotient, problem.constraints, rows, root)
+    matrix = problem.matrix.take(rows)
+    work.spend(8 * (matrix.nonzeros + len(rows) + len(component.columns)))
+    column = np.searchsorted(component.columns, matrix.columns)
+    member = np.where(columns.member[column] >= 0, columns.member[column], places.member[matrix.row_of])
+    facts = np.concatenate(
+        (
+            np.stack((0.0 * column, places.kind[matrix.row_of], columns.kind[column], matrix.values), axis=1),
+            np.stack((0.0 * rows + 1.0, places.kind, problem.row_lower[rows], problem.row_upper[rows]), axis=1),
+            np.stack((0.0 * columns.kind + 2.0, columns.kind, 0.0 * columns.kind, 0.0 * columns.kind), axis=1),
+        )
+    )
+    member = np.concatenate((member, places.member, columns.member))
+    owned = np.flatnonzero(member >= 0)
+    fact = distinct_rows(facts[owned] + 0.0)[1]  # without negative zeros
+    domain = TupleDomain((root, None), (member[owned], fact))
+    classes = split_by_entries(np.zeros(len(root.labels), dtype=np.int64), domain, 0, None)
+    used = unique(member[owned])
+    count = len(unique(classes[used]))
+    return None if count in (1, len(used)) or count > MOST_CLASSES else classes
+
+
+def _template(
+    quotient: Quotient,
+    component: Component,
+    rows: Codes,
+    root: Universe | None,
+    classes: Codes | None,
+    work: ElementWork,
+) -> Template:
+    problem = quotient.problem
+    columns = _place(quotient, problem.column_families, component.columns, root, classes)
     is_hub = columns.member < 0
     position_kinds, position = np.unique(columns.kind[~is_hub], return_inverse=True)
     hubs = np.flatnonzero(is_hub)
@@ -172,7 +236,8 @@ def _template(
     owner = np.full(len(component.columns), -1, dtype=np.int64)
     owner[~is_hub] = columns.member[~is_hub]
     having = np.bincount(position, minlength=len(position_kinds))
-    builder = _Rows(quotient, component, rows, root, place, owner, having, len(hubs), work)
+    placed = _place(quotient, problem.constraints, rows, root, classes)
+    builder = _Rows(quotient, component, rows, placed, place, owner, having, len(hubs), work)
     return Template(
         root,
         members,
@@ -192,7 +257,7 @@ class _Rows:
         quotient: Quotient,
         component: Component,
         rows: Codes,
-        root: Universe | None,
+        placed: _Placed,
         place: Codes,
         owner: Codes,
         having: Codes,
@@ -202,7 +267,6 @@ class _Rows:
         self.quotient, self.rows, self.work = quotient, rows, work
         self.having = having
         self.positions, self.width = len(having), len(having) + hubs
-        placed = _place(quotient, quotient.problem.constraints, rows, root)
         self.member = placed.member
         # Rows over all members are each of their own kind already: no two of one family agree in all other indices.
         self.kind = placed.kind

@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.symmetry.equivalence_classes import distinct_rows
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.ir.graph import connected_components
 from gpusched_dsl.ir.tolerances import ROUNDING
 
 MOST_STATES = 2_000
@@ -75,25 +76,36 @@ class Uses:
         lower = template.single.lower - ends.max(axis=0).sum(axis=1)
         upper = template.single.upper - ends.min(axis=0).sum(axis=1)
         one = template.exclusive.astype(np.float64)[None, :]
-        order = np.argsort(~template.exclusive, kind="stable")
-        matrix = np.concatenate((template.single.positions, one))[:, order]
-        found = integer_points(
-            matrix,
-            np.append(lower, -np.inf),
-            np.append(upper, 1.0),
-            np.zeros(positions, dtype=np.int64),
-            np.ones(positions, dtype=np.int64),
-            MOST_STATES,
-            self.work,
-        )
-        states = np.zeros_like(found)
-        states[:, order] = found
+        matrix = np.concatenate((template.single.positions, one))
+        lower, upper = np.append(lower, -np.inf), np.append(upper, 1.0)
+        found = [np.zeros((0, positions), dtype=np.int64)]
+        for own in self._positions_together():
+            order = own[np.argsort(~template.exclusive[own], kind="stable")]
+            none, ones = np.zeros(len(own), dtype=np.int64), np.ones(len(own), dtype=np.int64)
+            points = integer_points(matrix[:, order], lower, upper, none, ones, MOST_STATES, self.work)
+            listed = np.zeros((len(points), positions), dtype=np.int64)
+            listed[:, order] = points
+            found.append(listed)
+            if sum(map(len, found)) > MOST_STATES:
+                what = (
+                    f"members have more than {MOST_STATES:,} possible states on one element of `{self.quotient.root}`"
+                )
+                raise Obstacle(what, self.span)
+        states = np.concatenate(found)
         states = states[states.any(axis=1)]
         if not (states @ template.exclusive.astype(np.int64) > 0).all():
             family = self.quotient.problem.column_family(int(template.column.max()))
             what = f"no row limits `{family.name}` to one element of `{self.quotient.root}`"
             raise Obstacle(what, family.span)
         return states[np.lexsort(states.T[::-1])][::-1]
+
+    def _positions_together(self) -> list[Codes]:
+        """The positions, split into groups such that every member has positions of one group only."""
+        member, position = np.nonzero(self.template.column >= 0)
+        members, positions = self.template.column.shape
+        group = connected_components(positions + members, position, positions + member)[:positions]
+        order = np.argsort(group, kind="stable").astype(np.int64)
+        return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
     def _hub_bounds(self) -> tuple[Ints, Ints]:
         problem, hubs = self.quotient.problem, self.template.hubs

@@ -69,7 +69,7 @@ def classes_of(model: CheckedModel, store: ValueStore, root: str) -> Classes:
         values = store.params[name].values if name in reading.params else None
         if values is None and domain.arity == 1 and domain.size == len(universe.labels):
             continue  # the whole set
-        finer = _refine(of, domain, places[0], values)
+        finer = split_by_entries(of, domain, places[0], values)
         if int(finer.max(initial=0)) > int(of.max(initial=0)):
             because.append((name, spans[name]))
             of = finer
@@ -80,7 +80,7 @@ def _places(domain: Domain, universe: Universe) -> list[int]:
     return [at for at, component in enumerate(domain.components) if component is universe]
 
 
-def _refine(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> Codes:
+def split_by_entries(of: Codes, domain: Domain, at: int, values: np.ndarray | None) -> Codes:
     """The classes split so that all elements of a class have the same entries in a table.
 
     Elements with as many entries lie as equal rows of an array (entries sorted by their other keys), and are told apart

@@ -1,4 +1,7 @@
-"""Random small systems of one element: hosts with rooms of kinds, guests that stay in one room, with random rows."""
+"""Random small systems of one element: hosts with rooms of kinds, guests that stay in one room, with random rows.
+
+In half of them guests have sizes, so that they are alike in classes only.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,8 @@ def random_hostel(random: Random) -> str:
     if random.random() < 0.8:
         extra = random.choice(("", f"+ {random.choice((1, 2))} * sum[g in Guests] eats[g, h]"))
         extra = extra if random.random() < 0.5 else ""
-        rows.append(
-            f"constraint beds[h in Hosts]: sum[g in Guests, k in Kinds] need[k] * stays[g, h, k] {extra} <= room[h];"
-        )
+        taken = f"sum[g in Guests, k in Kinds] size[g] * need[k] * stays[g, h, k] {extra}"
+        rows.append(f"constraint beds[h in Hosts]: {taken} <= room[h];")
     if random.random() < 0.5:
         rows.append("constraint kinds[h in Hosts]: sum[k in Kinds] rooms[h, k] <= 1;")
     if random.random() < 0.3:
@@ -44,6 +46,8 @@ def random_hostel(random: Random) -> str:
     hosts = "\n".join(f"    h{n} {random.choice(sizes)}" for n in range(random.randint(2, 4)))
     rents = "\n".join(f"    k{n} {random.choice((1, 2))} {random.choice((-1, 0.5, 2))}" for n in range(kinds))
     likes = "\n".join(f"    g{g} k{k} {random.choice((-3, -1.5, 0.2, 1))}" for g in range(guests) for k in range(kinds))
+    common = random.random() < 0.5
+    sizes_of = "\n".join(f"    g{g} {1 if common else random.choice((1, 1, 2))}" for g in range(guests))
     body = "\n".join(f"  {row}" for row in rows).replace("RELATION", random.choice(("<=", "<=", "==")))
     return f"""model Hostel {{
   set Hosts;
@@ -51,6 +55,7 @@ def random_hostel(random: Random) -> str:
   set Kinds;
   param room[Hosts];
   param need[Kinds];
+  param size[Guests];
   param rent[Kinds];
   param likes[Guests, Kinds];
   var rooms[Hosts, Kinds] {bounds};
@@ -64,7 +69,8 @@ scenario Small for Hostel {{
 {hosts} ;
   table Kinds: need rent =
 {rents} ;
-  Guests = {{ {", ".join(f"g{n}" for n in range(guests))} }};
+  table Guests: size =
+{sizes_of} ;
   table Guests, Kinds: likes =
 {likes} ;
 }}

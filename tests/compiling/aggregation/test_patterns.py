@@ -67,6 +67,44 @@ def test_hostels_often(tmp_path: Path, start: int) -> None:
     check_hostels(tmp_path, range(start, start + 50))
 
 
+def random_packing(random: Random) -> str:
+    """Jobs of two sizes or three with other costs each, on equal hosts; some rows are of single jobs, some of all."""
+    jobs, hosts = random.randint(3, 5), random.randint(2, 3)
+    sizes = [
+        (random.randint(1, 3), random.choice((0, 0, 2)), random.choice((1, 2))) for _ in range(random.randint(2, 3))
+    ]
+    rows = ["constraint fits[h in Hosts]: sum[j in Jobs] memory[j] * on[j, h] <= 3 * open[h];"] * random.randint(0, 1)
+    rows += ["constraint limit[j in Jobs, h in Hosts]: level[j] * on[j, h] <= 1.5 * open[h];"] * random.randint(0, 1)
+    table = "\n".join(
+        f"j{k} {' '.join(map(str, random.choice(sizes)))} {random.choice((-3, -1, 0.5))}" for k in range(jobs)
+    )
+    names = ", ".join(f"h{n}" for n in range(hosts))
+    return f"""model Packing {{
+  set Hosts; set Jobs; param size[Jobs]; param memory[Jobs]; param level[Jobs]; param likes[Jobs];
+  var on[Jobs, Hosts] binary; var open[Hosts] integer >= 0 <= {random.choice((1, 2))};
+  minimize sum[h in Hosts] 1.4 * open[h] + sum[j in Jobs, h in Hosts] likes[j] * on[j, h];
+  constraint once[j in Jobs]: sum[h in Hosts] on[j, h] <= 1;
+  constraint room[h in Hosts]: sum[j in Jobs] size[j] * on[j, h] <= 4 * open[h];
+  {" ".join(rows)}
+}}
+scenario S for Packing {{ Hosts = {{ {names} }}; table Jobs: size memory level likes = {table}; }}
+"""
+
+
+def test_jobs_are_alike_where_their_numbers_on_an_element_are(tmp_path: Path) -> None:
+    """Classes of jobs: as many as there are sizes, not as many as jobs."""
+    several = 0
+    for seed in range(20):
+        made = case_of(tmp_path, random_packing(Random(seed)), "Hosts")
+        if counted(made):
+            continue
+        check_exact(made, seed, (by_patterns,))
+        template = uses_of(made, components_of(made.small)[0]).template
+        check_uses(made, seed)
+        several += 1 < template.column.shape[1] < len(template.members)
+    assert several > 7
+
+
 # --- the uses of one element -----------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.aggregation.work import A_COLUMN, BLAS, STEP, Elemen
 from gpusched_dsl.compiling.build import Permissions, build, check_solvable, choose_scenario
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 
 
@@ -57,17 +57,42 @@ def looked_at(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Aggregation, 
     return result, sum(w.done for w in spent)
 
 
-@pytest.mark.parametrize("needs", [[1, 2, 4, 8] * 9, [1, 2] * 20, list(range(1, 9)) * 5, [1, 2, 4, 8] * 100])
+@pytest.mark.parametrize("needs", [list(range(1, 37)), list(range(1, 401)), [4 * k + k % 3 for k in range(1, 60)]])
 def test_many_different_jobs_on_equal_nodes(needs: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """10 nodes of 8 GPUs and 36 jobs took 129 s: every node could be used in more than 300,000 ways."""
-    hours = [1 + k / 8 for k in range(len(needs))]  # no two jobs are equal
-    result, done = looked_at(starter(10, 8, needs, hours), monkeypatch)
+    """36 jobs of 36 sizes on 10 nodes: every node could be used in more than 300,000 ways."""
+    result, done = looked_at(starter(10, max(needs) + 24, needs), monkeypatch)
     assert result.aggregated is None
     (attempt, *_) = result.attempts
     assert "possible uses" in str(attempt.obstacle)
     assert attempt.obstacle is not None
     assert attempt.obstacle.span is not None
     assert done < 2_000_000
+
+
+@pytest.mark.parametrize("needs", [[1, 2, 4, 8] * 9, [1, 2] * 20, list(range(1, 9)) * 5, [1, 2, 4, 8] * 100])
+def test_jobs_of_few_sizes_are_counted_by_size(needs: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No two jobs are equal, but on a node only their sizes count."""
+    hours = [1 + k / 8 for k in range(len(needs))]
+    result, done = looked_at(starter(10, 8, needs, hours), monkeypatch)
+    assert result.aggregated is not None
+    assert result.aggregated.problem.columns < len(needs) + 24  # a column for each job, and the ways to fill 8 GPUs
+    assert done < 2_000_000
+
+
+def test_a_problem_that_does_not_fit_in_memory_is_counted_by_size() -> None:
+    """Of 3,000 jobs on 2,000 nodes the named columns take some hundred megabytes, the sizes of jobs next to nothing."""
+    lines = starter(2000, 8, [1, 2, 4, 8] * 750).splitlines()
+    text = "\n".join(line for line in lines if not line.lstrip().startswith("check"))  # which reads all pairs
+    found = Diagnostics()
+    workspace = workspace_from_text(text, "work.gsm", found, Path.cwd())
+    found.raise_if_errors()
+    scenario, _ = check_solvable(workspace, choose_scenario(workspace))
+    allowed = Permissions(memory=100_000_000)
+    with pytest.raises(DiagnosticError, match="too large"):
+        build(workspace, scenario, permissions=allowed, aggregated=False)
+    result = build(workspace, scenario, permissions=allowed, aggregated=True)
+    assert result.aggregated is not None
+    assert result.aggregated.problem.columns < 3_100
 
 
 def test_equal_jobs_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,8 +103,8 @@ def test_equal_jobs_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_more_patterns_than_columns_do_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """4 nodes and 12 jobs: 910 patterns in the place of 48 columns made the solver a hundred times as slow."""
-    result, _ = looked_at(starter(4, 8, [1, 2, 4] * 4), monkeypatch)
+    """910 patterns in the place of 48 columns of 4 nodes and 12 jobs made the solver a hundred times as slow."""
+    result, _ = looked_at(starter(4, 36, list(range(1, 13))), monkeypatch)
     assert result.aggregated is None
     assert "which does not pay for 48 columns" in str(result.attempts[0].obstacle)
 
