@@ -27,7 +27,7 @@ from gpusched_dsl.compiling.passes.steps import CONVEX_FORMS, QUADRATIC_OBJECTIV
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import SolverResult, Status
+from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.cvxpy.formulation import CvxpyFormulation
@@ -151,6 +151,8 @@ class CvxpySession:
             return structs.replace(answer, bound=bound)
         values = model.full(np.asarray(model.x.value, dtype=np.float64).reshape(-1))
         value = 0.0 if objective is None else objective.value(values)
+        if answer.reason == "accuracy" and bound is not None and relative_gap(value, bound) <= options.gap:
+            answer = structs.replace(answer, status=Status.OPTIMAL, reason="")
         proved = answer.status is Status.OPTIMAL
         if bound is None and proved:
             # A point that is repaired afterwards may be better than the solver's own by as much as that is wrong.
@@ -169,7 +171,7 @@ class CvxpySession:
         """Whether the solver ended, somewhere far out, on the way to better and better points."""
         if answer.values is None or answer.reason in INTERRUPTED or not np.isfinite(answer.values).all():
             return False
-        return may_be_unbounded(self._problem) and escapes(self._problem, answer.values)
+        return may_be_unbounded(self._problem, has_poles=True) and escapes(self._problem, answer.values)
 
     def _decide_unbounded(self, runner: Runner, options: SolveOptions, monitor: Monitor | None) -> Status:
         """Distinguish the two: a solver that proves the dual infeasible does not decide whether a point exists."""

@@ -20,6 +20,7 @@ from gpusched_dsl.backends.protocol import Capabilities, Exchange, Monitor, Solv
 from gpusched_dsl.backends.scip.exchange import PointExchange, include_exchange
 from gpusched_dsl.backends.scip.loading import INFINITE, load, reaches_infinity, too_costly
 from gpusched_dsl.backends.scip.options import apply_options, without_reductions
+from gpusched_dsl.backends.scip.poles import better_nearer, grows_towards, is_near_pole, overflows
 from gpusched_dsl.backends.scip.singleton_duals import duals_back_to_rows
 from gpusched_dsl.backends.scip.terms import TAKEN
 from gpusched_dsl.backends.scip.unboundedness import box, escapes, improves_along, may_be_unbounded
@@ -41,6 +42,7 @@ EARLY_SECONDS = 2.0  # before boxes are looked at
 # How long, at most and as a multiple of the first run, a nonlinear problem with integers is solved a second time.
 SECOND_OPINION_SECONDS = 5.0
 SECOND_OPINION = 2.0
+HUGE = 0.1 * INFINITE  # SCIP ends at its infinity, and calls that an optimum
 WORTH_IT = 1e-6  # of the objective, beside the gap asked for
 
 # SCIP's expression interpreter serves 64 threads in the life of a process; see threads.py.
@@ -66,6 +68,7 @@ LIMITS = {
     "bestsollimit": "solutions",
     "primallimit": "objective",
     "duallimit": "objective",
+    "infinite": "accuracy",
 }
 
 
@@ -109,9 +112,9 @@ class ScipSession:
 
     def _load(self, problem: Problem) -> None:
         self._problem = problem
-        self._model, self._variables = load(problem)
+        self._model, self._variables, self._has_poles = load(problem)
         self._has_duals = problem.is_linear and not problem.is_mip
-        self._may_be_unbounded = may_be_unbounded(problem)
+        self._may_be_unbounded = may_be_unbounded(problem, self._has_poles)
         self._progress = _ProgressEvents()
         self._model.includeEventhdlr(self._progress, "progress", "reports incumbents and bounds")
         self._exchange: PointExchange | None = None
@@ -138,7 +141,7 @@ class ScipSession:
         model = self._model
         if model.getStageName() != "PROBLEM":
             self._own_thread().run(model.freeTransform).wait()
-        apply_options(model, options, self._problem)
+        apply_options(model, options, self._problem, self._has_poles)
         if isinstance(monitor, Exchange) and self._exchange is None:
             self._exchange = include_exchange(model, self._variables)
         if start is not None:
@@ -149,8 +152,11 @@ class ScipSession:
             if self._may_be_unbounded
             else self._run(control, monitor)
         )
-        if self._problem.definitions and self._problem.is_mip and answer.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        doubtful = (Status.OPTIMAL, Status.INFEASIBLE) if self._problem.is_mip else (Status.INFEASIBLE,)
+        if self._problem.definitions and answer.status in doubtful:
             answer = self._second_opinion(answer, control, options, monitor)
+        if self._problem.definitions and self._problem.objectives and answer.values is not None:
+            answer = self._doubt(answer, control, options, monitor)
         if answer.status is Status.INFEASIBLE_OR_UNBOUNDED or (
             answer.status is Status.UNBOUNDED and self._problem.is_mip and self._problem.is_linear
         ):
@@ -239,7 +245,8 @@ class ScipSession:
         if control.stop_requested or rest <= 0:
             return first
         self._own_thread().run(self._model.freeTransform).wait()
-        apply_options(self._model, structs.replace(options, time_limit=min(given, rest)), self._problem)
+        limited = structs.replace(options, time_limit=min(given, rest))
+        apply_options(self._model, limited, self._problem, self._has_poles)
         without_reductions(self._model)
         if first.values is not None:
             self._offer_start(first.values)
@@ -250,6 +257,35 @@ class ScipSession:
             self._model.setParam("limits/time", given + rest if np.isfinite(rest) else INFINITE)
             second = self._run(control, monitor)
         return second
+
+    def _doubt(
+        self, answer: SolverResult, control: Control, options: SolveOptions, monitor: Monitor | None
+    ) -> SolverResult:
+        """Withdraw what SCIP proves of values that it cannot see: near a pole, and at its own infinity.
+
+        Where points nearer to the pole are better without end, the problem is unbounded; where one is better, it is
+        taken. What an objective without a bound has at such a place is no optimum, and its bound is none.
+        """
+        problem = self._problem
+        assert answer.values is not None
+        assert answer.objective is not None
+        nearer = better_nearer(problem, answer.values, options.gap) if self._has_poles else None
+        unseen = abs(answer.objective) >= HUGE
+        if self._may_be_unbounded:
+            if nearer is not None and nearer.endless:
+                return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
+            if nearer is None and self._has_poles and overflows(problem, answer.values):
+                rest = BOX_SECONDS if options.time_limit is None else options.time_limit - control.seconds
+                free = replace(problem, objectives=())
+                inner = _solve(free, options, min(BOX_SECONDS, rest), _silent(monitor)).values if rest > 0 else None
+                if inner is not None and grows_towards(problem, inner, answer.values):
+                    return SolverResult(Status.UNBOUNDED, statistics=answer.statistics)
+            unseen |= self._has_poles and (answer.status is Status.LIMIT or is_near_pole(problem, answer.values))
+        if nearer is not None:
+            answer = structs.replace(answer, values=nearer.values, objective=nearer.objective)
+        if nearer is None and not unseen:
+            return answer
+        return structs.replace(answer, status=Status.LIMIT, reason=answer.reason or "accuracy", bound=None)
 
     def _is_better(self, values: Floats, first: SolverResult, gap: float) -> bool:
         """Whether a feasible point refutes the first answer."""
@@ -315,10 +351,12 @@ class ScipSession:
         if status not in PROVED and status not in LIMITS:
             raise DiagnosticError([_failure(status)])
         final_status = PROVED.get(status, Status.LIMIT)
+        if final_status is Status.UNBOUNDED and not self._problem.is_linear and not self._may_be_unbounded:
+            status, final_status = "infinite", Status.LIMIT  # values above SCIP's infinity, but with a bound
         if final_status not in (Status.OPTIMAL, Status.LIMIT):
             return SolverResult(final_status, statistics=statistics)
         reason = LIMITS.get(status, "")
-        bound = _finite(model.getDualbound())
+        bound = None if status == "infinite" else _finite(model.getDualbound())
         if model.getNSols() == 0:
             if final_status is Status.OPTIMAL:
                 raise DiagnosticError([_failure("optimal, but without a point")])

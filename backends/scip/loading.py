@@ -32,8 +32,11 @@ _LOCALE = threading.Lock()
 HELP = "state the data in larger units, so that numbers stay within a few powers of ten of 1"
 
 
-def load(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
-    """SCIP's model and its variables in the order of columns; raises DiagnosticError (GSM4006) when SCIP refuses."""
+def load(problem: Problem) -> tuple[pyscipopt.Model, list[Any], bool]:
+    """SCIP's model, its variables in the order of columns, and whether a term can reach a pole.
+
+    Raises DiagnosticError (GSM4006) when SCIP refuses.
+    """
     model = pyscipopt.Model()
     model.hideOutput()
     keep_messages()
@@ -47,8 +50,7 @@ def load(problem: Problem) -> tuple[pyscipopt.Model, list[Any]]:
         except Exception as failure:  # PySCIPOpt turns SCIP's return codes into bare exceptions of many types
             raise DiagnosticError([_refusal(problem, failure)]) from failure
     variables = _by_number(model.getVars(), problem.columns)
-    add_terms(model, variables, problem)
-    return model, variables
+    return model, variables, add_terms(model, variables, problem)
 
 
 @contextmanager

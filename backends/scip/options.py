@@ -34,11 +34,11 @@ NO_SYMMETRIES: dict[str, bool | int] = {"misc/usesymmetry": 0}
 LEAST_TOLERANCE = 2e-8
 
 
-def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Problem) -> None:
+def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Problem, has_poles: bool) -> None:
     """Set every parameter afresh, so that nothing of an earlier solve remains; raises DiagnosticError.
 
     Of linear problems without integers everything that changes rows or bounds is off, as dual values are those of the
-    rows as stated.
+    rows as stated. `has_poles`: an argument can reach a pole of its function (`poles.py`).
     """
     model.resetParams()
     model.hideOutput()
@@ -62,6 +62,8 @@ def apply_options(model: pyscipopt.Model, options: SolveOptions, problem: Proble
         for name, value in WRONG_OTHERWISE.items():
             with suppress(KeyError):  # not every build has it
                 model.setParam(name, value)
+    if has_poles:
+        model.setParam("misc/allowstrongdualreds", False)
     for name, value in NO_SYMMETRIES.items():
         model.setParam(name, value)
     findings = [finding for name, value in options.extra.items() if (finding := _set_extra(model, name, value))]

@@ -18,6 +18,7 @@ import numpy as np
 import pyscipopt
 from pyscipopt.scip import buildGenExprObj, quicksum
 
+from gpusched_dsl.backends.scip.poles import off_poles
 from gpusched_dsl.compiling.passes.steps import CONVEX_FORMS, Analysis
 from gpusched_dsl.ir.definitions import (
     Affines,
@@ -41,11 +42,15 @@ TAKEN = frozenset({"product", "power", "exp", "log", "abs"}) | CONVEX_FORMS
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {"exp": pyscipopt.exp, "log": pyscipopt.log, "abs": abs}
 
 
-def add_terms(model: pyscipopt.Model, variables: list[Any], problem: Problem) -> None:
-    """Add every definition of `problem`; `variables[j]` is SCIP's object for column j."""
+def add_terms(model: pyscipopt.Model, variables: list[Any], problem: Problem) -> bool:
+    """Add every definition of `problem`; `variables[j]` is SCIP's object for column j.
+
+    Columns are kept off poles; returns whether an argument can reach one.
+    """
     if not problem.definitions:
-        return
-    directions = Analysis(problem).directions
+        return False
+    analysis = Analysis(problem)
+    directions = analysis.directions
     for definition in problem.definitions:
         if not definition.size:
             continue  # whatever its kind: passes leave a definition without entries as it is
@@ -65,6 +70,14 @@ def add_terms(model: pyscipopt.Model, variables: list[Any], problem: Problem) ->
                 model.addCons(difference == 0.0)
             else:
                 model.addCons(difference >= 0.0 if below[entry] else difference <= 0.0)
+    off = off_poles(problem, analysis.bounds)
+    if off is None:
+        return False
+    for column in np.flatnonzero((off.lower > problem.lower) & ~problem.integer).tolist():
+        model.chgVarLb(variables[column], float(off.lower[column]))
+    for column in np.flatnonzero((off.upper < problem.upper) & ~problem.integer).tolist():
+        model.chgVarUb(variables[column], float(off.upper[column]))
+    return True
 
 
 def _expressions(affines: Affines, variables: list[Any]) -> list[Any]:

@@ -29,15 +29,25 @@ SINGLE_COLUMNS = 50
 NOISE = 1e-6
 
 
-def may_be_unbounded(problem: Problem) -> bool:
-    """Whether interval arithmetic leaves the objective of a nonlinear problem without a bound."""
+def may_be_unbounded(problem: Problem, has_poles: bool) -> bool:
+    """Whether interval arithmetic leaves the objective of a nonlinear problem without a bound.
+
+    Without poles, functions of bounded columns are bounded, even if floating-point numbers do not reach so far.
+    """
     if problem.is_linear or not problem.objectives:
+        return False
+    analysis = Analysis(problem)
+    declared = np.ones(problem.columns, dtype=np.bool_)
+    for definition in problem.definitions:
+        declared[definition.results] = False
+    bounds = analysis.bounds
+    if not has_poles and np.isfinite(bounds.lower[declared]).all() and np.isfinite(bounds.upper[declared]).all():
         return False
     objective = problem.objectives[0]
     costs = objective.costs(problem.columns)
     used = np.flatnonzero(costs).astype(np.int32)
     row = Matrix(np.array([0, len(used)], dtype=np.int64), used, costs[used])
-    low, high = Analysis(problem).bounds.of(Affines(row, np.zeros(1)))
+    low, high = bounds.of(Affines(row, np.zeros(1)))
     best = low if objective.sense == "minimize" else high
     return not bool(np.isfinite(best[0]))
 

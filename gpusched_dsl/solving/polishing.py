@@ -25,6 +25,7 @@ from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.tolerances import NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.precheck import answer_without_solver
 
 MOVES = 5
@@ -134,7 +135,10 @@ def _smallest_move(problem: Problem, near: Linearised, options: SolveOptions, mo
         upper * factor,
         (Objective("minimize", (Term(None, used, costs[used]),)),),
     )
-    answer = _solve(linear, options, monitor)
+    try:
+        answer = _solve(linear, options, monitor)
+    except DiagnosticError:  # slopes near a pole are numbers that no solver accepts
+        return None
     if answer.status is not Status.OPTIMAL or answer.values is None:
         return None
     move = answer.values[: problem.columns].copy()

@@ -34,6 +34,7 @@ from gpusched_dsl.solving.lexicographic import (
 from gpusched_dsl.solving.options import check_integers
 from gpusched_dsl.solving.precheck import answer_without_solver, uncross
 from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
+from gpusched_dsl.solving.refutation import find_feasible_point
 from gpusched_dsl.solving.repair import repair
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
@@ -205,6 +206,8 @@ class Solving:
             answer = self._solve_from_start(problem, start, improves)
         else:
             self._close()  # an update that never reached the session would leave it with the earlier problem
+        if answer.status is Status.INFEASIBLE and problem.definitions:
+            answer = self._refute(problem, answer)
         if answer.status is Status.OPTIMAL and answer.values is None:
             raise DiagnosticError([Diagnostic("GSM4007", f"`{self.backend.name}` claims an optimum without a point")])
         if answer.values is None:
@@ -215,6 +218,17 @@ class Solving:
         if isinstance(found, SolverResult):
             return _Stage(found, None, None, seconds)
         return _Stage(found.answer, found.checked_point, found.stated_point, seconds)
+
+    def _refute(self, problem: Problem, answer: SolverResult) -> SolverResult:
+        """Return a feasible point in place of a wrong claim that a nonlinear problem has none."""
+        limit = self.deadline.remaining_seconds
+        seconds = answer.solve_seconds if limit is None else min(answer.solve_seconds, limit)
+        point = find_feasible_point(problem, self.tolerances, seconds)
+        if point is None:
+            return answer
+        self.warnings.append(_wrong_claim(self.backend.name))
+        objective = problem.objectives[0].value(point) if problem.objectives else 0.0
+        return structs.replace(answer, status=Status.LIMIT, reason="accuracy", values=point, objective=objective)
 
     def _solve_from_start(self, problem: Problem, start: Floats | None, improves: bool) -> SolverResult:
         """Complete the start, or search for one where that is worth it, then solve by blocks, or by the backend."""
@@ -406,6 +420,12 @@ def _lost_step(kept: KeptObjective, solver: str) -> Diagnostic:
         help="the loss is within its tolerance, relative to the largest coefficient; use coefficients of similar size",
         severity=Severity.WARNING,
     )
+
+
+def _wrong_claim(name: str) -> Diagnostic:
+    message = f"`{name}` claims that the problem is infeasible, but a sample has found a feasible point"
+    help = "bound the variables so that denominators and arguments of logarithms stay away from 0"
+    return Diagnostic("GSM4007", message, help=help, severity=Severity.WARNING)
 
 
 def _overrun_warning(name: str) -> Diagnostic:

@@ -116,6 +116,11 @@ def allowed_error(problem: Problem, objective: Objective, value: ObjectiveValue,
 
 def _broken_point(checked: Verification, solver: str) -> Diagnostic:
     first, *others = checked.worst
+    if first.kind == "value":
+        message = f"the point of `{solver}` has no finite objective or row: {first}"
+        help = "bound the variables so that denominators, logarithms and exponentials have finite values"
+        notes = tuple(f"also, {violation}" for violation in others)
+        return Diagnostic(NOT_FEASIBLE, message, first.family.span, notes=notes, help=help)
     return Diagnostic(
         NOT_FEASIBLE,
         f"the point of `{solver}` is infeasible: {first}",
