@@ -312,3 +312,24 @@ scenario S for M { Jobs = { a }; gpus = { a: 1 }; }
 """)
     code = "import sys; from gpusched_dsl.cli import main; main(['check', 'm.gsm']); print('extras' in sys.modules)"
     assert run(installed, tmp_path, "-c", code).split()[-1] == "False"
+
+
+@pytest.mark.parametrize("name", ["reference.md", "options.md", "backends.md", "gallery.md"])
+def test_made_pages_do_not_depend_on_installed_extensions(installed: Path, tmp_path: Path, name: str) -> None:
+    """`make docs` beside this package writes the same pages."""
+    site = Path(__file__).parents[1] / "docs" / "site"
+    write = (
+        f"import sys; sys.path.insert(0, {str(site)!r}); from derive import PAGES; sys.stdout.write(PAGES[{name!r}]())"
+    )
+    assert run(installed, tmp_path, "-c", write) == (site.parent / name).read_text(encoding="utf-8")
+
+
+def test_pages_of_mathematics_do_not_depend_on_installed_extensions(installed: Path, tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    run(installed, root, "-m", "gpusched_dsl.reporting.mathematics", "models", str(tmp_path))
+    written, pages = (
+        {file.relative_to(folder): file.read_text(encoding="utf-8") for file in folder.rglob("*.md")}
+        for folder in (tmp_path, root / "docs" / "models")
+    )
+    assert len(written) > 20
+    assert written == {name: text for name, text in pages.items() if name in written}

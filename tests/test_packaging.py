@@ -1,11 +1,14 @@
 """The wheel contains every package and puts only `gpusched_dsl` on the path."""
 
+import json
 import re
 import subprocess
 import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
+
+import pytest
 
 import gpusched_dsl
 from gpusched_dsl.backends.registry import BUILT_IN
@@ -74,6 +77,13 @@ def test_backends_refuses_to_be_a_top_level_package() -> None:
 def test_version_is_stated_once() -> None:
     assert "version" not in settings()["project"]
     assert metadata.version("gpusched-dsl") == gpusched_dsl.__version__
+
+
+@pytest.mark.parametrize("name", ["package.json", "package-lock.json"])
+def test_the_extension_of_the_editor_has_the_version_of_the_package(name: str) -> None:
+    stated = json.loads((ROOT / "editors" / "vscode" / name).read_text(encoding="utf-8"))
+    versions = [stated["version"], *(each["version"] for key, each in stated.get("packages", {}).items() if not key)]
+    assert set(versions) == {gpusched_dsl.__version__}
 
 
 def test_what_is_found_by_name_is_in_files_that_exist() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
+from unittest.mock import patch
 
 import backend_table
 import gallery
@@ -10,11 +14,28 @@ import language_reference
 import options
 
 DOCS = Path(__file__).parents[1]
+
+
+def without_extensions(page: Callable[[], str]) -> Callable[[], str]:
+    """The page that is made where no package extends gsdsl: pages describe what the package itself has."""
+    installed = metadata.entry_points
+
+    def own(*, group: str) -> metadata.EntryPoints:
+        return metadata.EntryPoints(()) if group.startswith("gpusched_dsl.") else installed(group=group)
+
+    @functools.wraps(page)
+    def made() -> str:
+        with patch.object(metadata, "entry_points", own):
+            return page()
+
+    return made
+
+
 PAGES = {
-    "reference.md": language_reference.page,
-    "options.md": options.page,
-    "backends.md": backend_table.page,
-    "gallery.md": gallery.page,
+    "reference.md": without_extensions(language_reference.page),
+    "options.md": without_extensions(options.page),
+    "backends.md": without_extensions(backend_table.page),
+    "gallery.md": without_extensions(gallery.page),
 }
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from pathlib import Path
 from time import monotonic
@@ -26,6 +27,7 @@ from gpusched_dsl.language_server.features.rename import RenameError, prepare_re
 from gpusched_dsl.language_server.features.semantic_tokens import LEGEND, semantic_tokens
 from gpusched_dsl.language_server.features.symbols import document_symbols
 from gpusched_dsl.language_server.processes import data_diagnostics, run_command
+from gpusched_dsl.language_server.protocol import GsmProtocol, WithoutExpected
 from gpusched_dsl.language_server.session import EditorSession, Settings, path_of
 from gpusched_dsl.version import __version__
 
@@ -37,7 +39,10 @@ class GsmServer(LanguageServer):
     """A server with its session and its running checks."""
 
     def __init__(self) -> None:
-        super().__init__("gsdsl", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        super().__init__(
+            "gsdsl", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full, protocol_cls=GsmProtocol
+        )
+        logging.getLogger("pygls.protocol.json_rpc").addFilter(WithoutExpected())
         self.session = EditorSession()
         self._checking: dict[str, asyncio.Task[None]] = {}
         self._reading: dict[str, asyncio.Task[None]] = {}
@@ -264,17 +269,19 @@ def _add_presentation(server: GsmServer) -> None:
 
 def _add_commands(server: GsmServer) -> None:
     @server.command(SOLVE)
-    async def solve(ls: GsmServer, uri: str, scenario: str) -> dict[str, Any]:
+    async def solve(ls: GsmServer, uri: str = "", scenario: str = "") -> dict[str, Any]:
         return await _run(ls, uri, "solve", "--scenario", scenario)
 
     @server.command(TEST)
-    async def test(ls: GsmServer, uri: str, name: str) -> dict[str, Any]:
+    async def test(ls: GsmServer, uri: str = "", name: str = "") -> dict[str, Any]:
         return await _run(ls, uri, "test", "--filter", name)
 
 
 async def _run(ls: GsmServer, uri: str, command: str, *options: str) -> dict[str, Any]:
     """Run a command on the saved file; show its output, and return it."""
     path = path_of(uri)
+    if not all(options):
+        raise JsonRpcInvalidParams("the command needs two arguments: a document and a name")
     if path is None:
         raise JsonRpcInvalidParams("the document is not a file: save it first")
     result = await run_command((command, str(path), *options), Path(path).parent)
