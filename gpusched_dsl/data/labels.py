@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.data.chunks import ColumnChunk
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+_MOST_DIGITS = 400  # of a float
 _NOT_ZERO = r"^[^eE]*[1-9]"
 
 
@@ -158,13 +159,14 @@ class Numbers(Struct, frozen=True, eq=False):
     """A column as numbers. `has_value`: not empty; `numeric`: the text of a number (NaN and inf are).
 
     The value of a cell that is no number is NaN. `underflows`: the number as it is written is not 0, but none of its
-    digits is left in 64 bits.
+    digits is left in 64 bits. `inexact`: an integer beyond 2^53 that is another number in 64 bits.
     """
 
     values: Floats
     has_value: Bools
     numeric: Bools
     underflows: Bools
+    inexact: Bools
 
 
 def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
@@ -174,7 +176,7 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
     has_value = has_values(series)
     if series.dtype == pl.Boolean and not truth_values:
         none = np.zeros(len(series), dtype=np.bool_)
-        return Numbers(np.zeros(len(series)), has_value, none, none)
+        return Numbers(np.zeros(len(series)), has_value, none, none, none)
     cast = series.cast(pl.Float64, strict=False)
     if series.dtype == pl.String and truth_values and cast.null_count() > series.null_count():
         lowered = series.str.to_lowercase()
@@ -188,7 +190,20 @@ def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
     elif underflows.any():
         zeros = np.flatnonzero(underflows)
         underflows[zeros] = series.gather(zeros).str.contains(_NOT_ZERO).to_numpy()
-    return Numbers(values, has_value, numeric, underflows)
+    return Numbers(values, has_value, numeric, underflows, _inexact(series, values))
+
+
+def _inexact(series: pl.Series, values: Floats) -> Bools:
+    """Return which integers are another number as floats; only large ones are looked at."""
+    found = np.zeros(len(series), dtype=np.bool_)
+    if series.dtype.is_float() or not len(series):
+        return found
+    large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= 2.0**53))
+    for row, text in zip(large.tolist(), series.gather(large).to_list(), strict=True):
+        whole = str(text).strip()
+        digits = whole.removeprefix("-").removeprefix("+")
+        found[row] = digits.isdecimal() and len(digits) <= _MOST_DIGITS and int(whole) != int(values[row])
+    return found
 
 
 def scale(values: Floats, factor: Fraction) -> Floats:

@@ -98,7 +98,7 @@ def bind_param(
     GSM2106 infinite, GSM2107 empty key, GSM2108 unknown element, GSM2112 element not in `within`,
     GSM2113 not integer, GSM2114 not binary, GSM2115 nothing given.
     """
-    before = len(diagnostics)
+    before = diagnostics.errors
     dtype = _dtype(checked)
     blank = np.nan if dtype is np.float64 else 0
     values: Values = np.full(domain.size, blank, dtype=dtype) if default is None else default.astype(dtype)
@@ -151,7 +151,7 @@ def bind_param(
             values[position] = _single_value(checked, single, within, diagnostics)
     if not filled.all():
         _report_missing(checked, domain, filled, chunks, parts, diagnostics)
-    sound = len(diagnostics) == before
+    sound = diagnostics.errors == before
     origin = ParamOrigin(checked.span, tuple(parts), everywhere, {at: patch.span for at, patch in patches.items()})
     return BoundParam(values, origin, sound)
 

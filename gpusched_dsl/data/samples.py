@@ -49,7 +49,7 @@ def read_samples(
     Findings: GSM20xx of the file, GSM2103 and GSM2107 of keys, GSM2101 and GSM2104 to GSM2106 of values, GSM3102 of
     positions without a sample, GSM3103 of weights.
     """
-    before = len(diagnostics)
+    before = diagnostics.errors
     assignment = _assignment(random, file)
     read = reader.read(assignment, diagnostics)
     if read is None or (file.weight is not None and file.weight not in read.columns):
@@ -75,7 +75,7 @@ def read_samples(
         negative = np.flatnonzero(weights < 0)
         _report(column, negative, "GSM3103", "is negative", "are negative", checked, diagnostics)
     positions = positions_of(checked, domain, chunk, diagnostics) if keys else np.zeros(len(values), dtype=np.int64)
-    if len(diagnostics) > before:
+    if diagnostics.errors > before:
         return None
     groups = domain.size if keys else 1
     total = np.bincount(positions, weights=weights, minlength=groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -24,8 +24,12 @@ from gpusched_dsl.data.reports import (
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Component, Domain, Packing, TupleDomain, Universe
 from gpusched_dsl.language.checked import CheckedSet
-from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.text.lookalikes import INVISIBLE, spell, visible
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Enclosing(Protocol):
@@ -60,8 +64,8 @@ class _Stack(Struct, frozen=True, eq=False):
 def bind_root_set(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostics: Diagnostics) -> Universe | None:
     """The elements of a nominal root set in the order given.
 
-    None after a finding: GSM2107 empty cell, GSM2110 repeated element, GSM2111 integers and text mixed, GSM2115 nothing
-    given.
+    None after a finding: GSM2061 elements that look the same, GSM2107 empty cell, GSM2110 repeated element, GSM2111
+    integers and text mixed, GSM2115 nothing given. An invisible letter is a warning (GSM2062).
     """
     import polars as pl
 
@@ -90,7 +94,49 @@ def bind_root_set(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostic
         ]
         _report_repeated(checked, repeats, len(wrong), diagnostics)
         sound = False
+    if sound and labels.dtype == pl.String:
+        sound = _check_letters(checked, labels, stack, diagnostics)
     return Universe(checked.name, tuple(labels.filter(first).to_list())) if sound else None
+
+
+def _check_letters(checked: CheckedSet, labels: pl.Series, stack: _Stack, diagnostics: Diagnostics) -> bool:
+    """Report elements that look the same (GSM2061) or have invisible letters (GSM2062); false after an error."""
+    rows = np.flatnonzero(labels.str.contains(r"[^\x00-\x7F]").to_numpy())
+    if not len(rows):
+        return True
+    written = labels.gather(rows).to_list()
+    shown = [visible(label) for label in written]
+    asked = sorted({text for text in shown if text.isascii()})
+    plain = np.flatnonzero(labels.is_in(asked).to_numpy()) if asked else rows[:0]
+    first = {str(labels[at]): at for at in plain[::-1].tolist()}
+    twins = []
+    for row, label, text in zip(rows.tolist(), written, shown, strict=True):
+        other = first.setdefault(text, row)
+        if labels[other] != label:
+            twins.append((min(row, other), max(row, other)))
+    if twins:
+        one, later = twins[0]
+        message = f"the elements `{spell(labels[one])}` and `{spell(labels[later])}` of `{checked.name}` look the same"
+        shown_twins = [f"`{spell(labels[row])}` ({place_text(stack.place(row))})" for _, row in twins[1:SHOWN]]
+        diagnostics.error(
+            "GSM2061", message, stack.place(later), secondary=[
+                Label(stack.place(one), "the other one"), declaration_label(checked)
+            ], notes=examples(shown_twins, len(twins) - 1), help="write the label in the same way everywhere",
+        )  # fmt: skip
+        return False
+    hidden = [
+        (int(row), label) for row, label in zip(rows, written, strict=True) if INVISIBLE.search(label) is not None
+    ]
+    if hidden:
+        row, label = hidden[0]
+        message = f"element `{spell(label)}` of `{checked.name}` contains an invisible letter"
+        if len(hidden) > 1:
+            message = f"{len(hidden)} elements of `{checked.name}` contain invisible letters, such as `{spell(label)}`"
+        diagnostics.error(
+            "GSM2062", message, stack.place(row), secondary=[declaration_label(checked)],
+            help="remove it, unless all files that name this element have it", severity=Severity.WARNING,
+        )  # fmt: skip
+    return True
 
 
 def _report_mixed(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostics: Diagnostics) -> bool:

@@ -56,7 +56,7 @@ def with_single_indices(
     """
     components, columns = domain.components, domain.columns()
     arity = declared.index_arity
-    before = len(diagnostics)
+    before = diagnostics.errors
     indices = ev.index_domain(declared.indexing, declared.span)
 
     def order(given: ExpressionAssignment) -> tuple[int, bool]:
@@ -74,7 +74,7 @@ def with_single_indices(
         columns = tuple(
             np.concatenate([column[keep], *(one.tuples[at] for one in found)]) for at, column in enumerate(columns)
         )
-    return TupleDomain(components, columns) if len(diagnostics) == before else None
+    return TupleDomain(components, columns) if diagnostics.errors == before else None
 
 
 def _elements(

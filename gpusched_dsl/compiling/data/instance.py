@@ -80,7 +80,7 @@ class Instance(Struct, eq=False):
 
     @property
     def notes(self) -> tuple[Diagnostic, ...]:
-        """Return the rows that formats of data files skipped."""
+        """Return warnings about data, and the rows that formats of data files skipped."""
         return tuple(self.reader.notes)
 
 
@@ -158,6 +158,7 @@ def build_instance(
     if diagnostics.has_errors:
         diagnostics.extend(reader.notes)  # a key may be unknown because its row was left out
     diagnostics.raise_if_errors()
+    reader.notes.extend(diagnostics)
     return Instance(scenario, builder.finished_store(), reader, made_of, frozenset(kept.names))
 
 

@@ -15,6 +15,7 @@ from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, O
 from gpusched_dsl.data.kubernetes.requests import pod_requests
 from gpusched_dsl.data.kubernetes.values import UnknownValue, devices
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+from gpusched_dsl.data.sources.json_keys import check_keys
 from gpusched_dsl.language.text.counting import count_text
 
 QUEUE = "kueue.x-k8s.io/queue-name"
@@ -125,6 +126,7 @@ def _items(raw: Raw) -> list[dict[str, Any]]:
     except (msgspec.DecodeError, RecursionError) as error:
         note = str(error) or "too deeply nested"
         raise Unreadable(Fault("GSM2008", f"data file `{raw.name}` is not JSON", notes=(note,), help=help)) from None
+    check_keys(raw.name, data)
     items = document.get("items", [document]) if isinstance(document, dict) else document
     found = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     if not found or not any("metadata" in item for item in found):

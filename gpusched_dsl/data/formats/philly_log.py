@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.data.formats.fields import Field, SelectedRows, rows_of
 from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+from gpusched_dsl.data.sources.json_keys import check_keys
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,6 +52,7 @@ def _jobs(raw: Raw) -> pl.DataFrame:
         raise Unreadable(
             Fault("GSM2008", message, notes=(note,), help="it must be a list of jobs with `attempts`")
         ) from None
+    check_keys(raw.name, data)
     if not jobs.height:
         raise Unreadable(Fault("GSM2010", f"data file `{raw.name}` is empty", help="it has no job"))
     return jobs.with_row_index("row")

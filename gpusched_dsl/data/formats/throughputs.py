@@ -15,6 +15,7 @@ from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 from gpusched_dsl.data.formats.training import JOB_TYPE, join_job_type, split_job_type
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+from gpusched_dsl.data.sources.json_keys import check_keys
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,6 +114,7 @@ def _document(raw: Raw) -> dict[str, dict[str, dict[str, Any]]]:
         raise Unreadable(
             Fault("GSM2008", message, help="speeds must be indexed by GPU model, job, and `null` or another job")
         )
+    check_keys(raw.name, raw.data)
     return dict(found)
 
 

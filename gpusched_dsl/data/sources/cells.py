@@ -53,7 +53,8 @@ def read_values(checked: CheckedParam, chunk: ColumnChunk, within: Domain | None
         "is so small that it would be read as 0",
         "are so small that they would be read as 0",
     )
-    return Cells(found.values, found.numeric & ~missing & ~infinite & ~found.underflows)
+    tell("GSM1007", found.inexact, "has too many digits to be exact", "have too many digits to be exact")
+    return Cells(found.values, found.numeric & ~missing & ~infinite & ~found.underflows & ~found.inexact)
 
 
 def check_kind(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusched_dsl.data.sources.files import Fault, FileColumns, FileLimits, Unreadable, check_text, missing_columns
+from gpusched_dsl.data.sources.json_keys import check_line_keys
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
@@ -19,7 +20,7 @@ _COPIES, _ROW_BYTES, _CELL_BYTES = 2, 64, 64
 def read_json_lines(
     raw: bytes, name: str, columns: Sequence[str], limits: FileLimits, digest: str | None = None
 ) -> FileColumns:
-    """The named columns, typed where all cells agree; raises Unreadable (GSM2007 to GSM2011, GSM2014)."""
+    """The named columns, typed where all cells agree; raises Unreadable (GSM2007 to GSM2011, GSM2014, GSM2060)."""
     import msgspec
 
     count = raw.count(b"\n") + 1
@@ -39,6 +40,7 @@ def read_json_lines(
     except (msgspec.DecodeError, RecursionError):
         raise Unreadable(_broken_line(name, data, decoder)) from None
     taken = {column: column_of([getattr(r, field) for r in rows]) for field, column in fields.items()}
+    check_line_keys(name, data, {column: len(rows) - series.null_count() for column, series in taken.items()})
     absent = [column for column, series in taken.items() if series.null_count() == len(series)]
     if absent:
         _check_known(name, data, absent)

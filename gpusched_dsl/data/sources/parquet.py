@@ -65,8 +65,9 @@ def _usable(name: str, column: str, series: pl.Series) -> pl.Series:
     kind = series.dtype
     if kind in (pl.String, pl.Boolean) or kind.is_float():
         return series
-    if kind.is_integer():
-        return series.cast(pl.Int64, strict=False) if kind != pl.UInt64 else series.cast(pl.Float64)
+    if kind.is_integer() or (isinstance(kind, pl.Decimal) and kind.scale == 0):
+        whole = series.cast(pl.Int64, strict=False)
+        return whole if whole.null_count() == series.null_count() else series.cast(pl.String)
     if kind.is_decimal():
         return series.cast(pl.Float64)
     if isinstance(kind, pl.Duration):

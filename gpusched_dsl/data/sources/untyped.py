@@ -11,6 +11,7 @@ from gpusched_dsl.data.sources.files import Fault
 if TYPE_CHECKING:
     import polars as pl
 
+_EXACT = 2**53  # a float is exact for all integers up to here
 _NUMBERS = ({int}, {float}, {int, float})
 
 
@@ -24,7 +25,7 @@ def column_of(values: Sequence[Any]) -> pl.Series:
     kinds = set(map(type, values)) - {type(None)}
     if kinds == {int} and all(-(1 << 63) <= v < 1 << 63 for v in values if v is not None):
         return pl.Series(values, dtype=pl.Int64)
-    if kinds in _NUMBERS:
+    if kinds in _NUMBERS and not any(type(v) is int and abs(v) > _EXACT and _float(v) != v for v in values):
         return pl.Series([None if v is None else _float(v) for v in values], dtype=pl.Float64)
     if kinds == {bool}:
         return pl.Series(values, dtype=pl.Boolean)

@@ -200,6 +200,9 @@ CODES: dict[str, str] = {
     "GSM2031": "prices do not cover the slots",
     "GSM2032": "unknown series in a price file",
     "GSM2033": "contradictory options of a generator",
+    "GSM2060": "repeated key in a JSON object",
+    "GSM2061": "elements that look the same",
+    "GSM2062": "invisible letter in an element",
     # 21xx values and keys
     "GSM2101": "missing value",
     "GSM2102": "value given more than once",

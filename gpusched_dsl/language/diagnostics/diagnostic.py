@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from gpusched_dsl.language.diagnostics.similar_names import nearest
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.text.lookalikes import look_alike, spell
 
 
 class Severity(StrEnum):
@@ -84,7 +85,10 @@ def suggest(name: str, near: Sequence[str]) -> Suggestion | None:
     """A help line that proposes these names in place of one, or None when there are none."""
     if not near:
         return None
-    suggestion = Suggestion(f"did you mean {' or '.join(f'`{n}`' for n in near)}?")
+    text = f"did you mean {' or '.join(f'`{n}`' for n in near)}?"
+    if look_alike(name, near[0]):
+        text += f" It looks the same, but the letters are `{spell(near[0])}`, not `{spell(name)}`"
+    suggestion = Suggestion(text)
     suggestion.name, suggestion.meant = name, near[0] if len(near) == 1 else None
     return suggestion
 

@@ -59,6 +59,11 @@ class Diagnostics:
             self.add(diagnostic)
 
     @property
+    def errors(self) -> int:
+        """The number of errors, without warnings and notes."""
+        return sum(d.severity is Severity.ERROR for d in self._found)
+
+    @property
     def has_errors(self) -> bool:
         return any(d.severity is Severity.ERROR for d in self._found)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sized
 
+from gpusched_dsl.language.text.lookalikes import look_alike
+
 _SHOWN = 2
 _FEW = 100  # names that are always compared
 MOST_COMPARISONS = 200_000  # in longer lists, for the errors of one text: half a second
@@ -43,7 +45,10 @@ def listed(names: Iterable[str], most: int = MOST_LISTED) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """At most two of the known names, those with the fewest slips between; none after too many comparisons."""
+    """At most two of the known names: the one that looks the same, else those with the fewest slips between.
+
+    None after too many comparisons.
+    """
     if Proposals.left < 0 and not (isinstance(known, Sized) and len(known) <= _FEW):
         return []
     lowered = name.lower()
@@ -52,7 +57,10 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     others: Mapping[str, object] = known if isinstance(known, dict) else dict.fromkeys(known)
     if len(others) > _FEW:
         Proposals.left -= len(others)
+    plain = name.isascii()
     for other in others:
+        if not (plain and other.isascii()) and look_alike(name, other):
+            return [other]
         slips = _slips(lowered, other.lower(), name != other, fewest)
         if slips is None or slips > fewest or (slips == fewest and not best):
             continue
