@@ -36,3 +36,9 @@ SOLVER: Final = 1e-7
 TIGHT: Final = 1e-9
 ROUNDING: Final = 1e-9
 ON_STEP: Final = 1e-3
+
+# Of propagation, which narrows the bounds of columns step by step.
+STEP_WORTH: Final = 0.05  # of the width of a continuous column: smaller steps are not taken
+LARGEST_BOUND: Final = 1e12  # bounds beyond are of no use
+MEETING: Final = 1e-9  # bounds closer than this, relative to their size, meet
+ROW_SLACK: Final = 1e-7  # of the size of a side: a tenth of what verification allows

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -16,18 +14,20 @@ from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.engine import run
+from gpusched_dsl.policies.engine import EngineResult, run
 from gpusched_dsl.policies.gangs.reader import gang_cluster
 from gpusched_dsl.policies.gangs.run import has_gangs, run_gangs
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.pinning import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
+from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.local_search import UNLIMITED
 from gpusched_dsl.policies.memory import replanning_times, values_to_remember
 from gpusched_dsl.policies.prices.values import with_prices
 from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import relabel_schedule
+from gpusched_dsl.policies.rows.asking import RowsAsked
 from gpusched_dsl.policies.rules import FINISH_CODES, PLACE_CODES
 from gpusched_dsl.policies.search import SearchSettings, never
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
@@ -132,19 +132,29 @@ def _decide(
     initial = None
     if running is not None and any(rule.name == "running" for rule in policy.keep):
         initial = schedule_from(cluster, running)
-    if is_standalone(policy):
-        outcome = run_standalone(policy, cluster, instructions, initial, store, limits, known)
-    else:
-        outcome = run(cluster.work, instructions, settings, seed, initial, stop or never, tell, seconds)
+
+    def run_with(guard: RowGuard | None) -> EngineResult:
+        if is_standalone(policy):
+            return run_standalone(policy, cluster, instructions, initial, store, limits, known, guard)
+        return run(cluster.work, instructions, settings, seed, initial, stop or never, tell, seconds, guard)
+
+    asked = RowsAsked(policy.model, cluster, store, limits, instructions.order, initial)
+    outcome = asked.first_that_obeys(run_with)
+    values = asked.values_of(outcome.schedule)
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
-        relabel_schedule(cluster.work, outcome.schedule, schedule_from(cluster, running))
-    codes = cluster.selected_elements(outcome.schedule.node, outcome.schedule.way)
-    values = {cluster.placement.variable: VariableValues(codes, np.ones(len(codes[0])))}
+        moved = Schedule._make(array.copy() for array in outcome.schedule)
+        relabel_schedule(cluster.work, moved, schedule_from(cluster, running))
+        if asked.obeys(asked.values_of(moved)):
+            outcome, values = replace(outcome, schedule=moved), asked.values_of(moved)
     return Decision(
         values,
         time.perf_counter() - began,
         outcome.price if priced else float("nan"),
-        {"iterations": float(outcome.iterations), "compile_seconds": outcome.compile_seconds},
+        {
+            "iterations": float(outcome.iterations),
+            "compile_seconds": outcome.compile_seconds,
+            **asked.statistics(),
+        },
         outcome.stopped,
         replanning_times(policy, cluster, outcome.schedule, store, limits),
         values_to_remember(policy, cluster, outcome.schedule, instructions, store, limits),

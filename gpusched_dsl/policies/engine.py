@@ -18,6 +18,7 @@ from gpusched_dsl.policies.controllers import Group, merge, split
 from gpusched_dsl.policies.group_messages import GroupTask, answer_from, task_bytes
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
+from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.search import Found, SearchSettings, never, search
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import Instructions, Schedule, Workload, empty_schedule
@@ -56,8 +57,11 @@ def run(
     stop: Callable[[], bool] = never,
     tell: Callable[[int, float], None] | None = None,
     seconds: float | None = None,
+    guard: RowGuard | None = None,
 ) -> EngineResult:
     """The best schedule found. Jobs that `initial` runs stay where they are; with a seed the result is always the same.
+
+    It obeys the rows of `guard`. Controllers cannot share these: one plans for all then.
 
     `tell` hears now and then of the passes done and the best price; not where several controllers plan. These search in
     threads, or on the active engine (`engines/active.py`), with the same result; workers end by themselves after
@@ -70,8 +74,8 @@ def run(
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     began = time.perf_counter()
     ready = ready_seconds()
-    if settings.controllers <= 1:
-        done = [search(work, instructions, settings, np.random.default_rng(root), start, stop, tell)]
+    if settings.controllers <= 1 or guard is not None:
+        done = [search(work, instructions, settings, np.random.default_rng(root), start, stop, tell, guard)]
         elite = done[0].elite
     else:
         groups = split(work, instructions, start, settings.controllers)

@@ -27,6 +27,7 @@ from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, r
 from gpusched_dsl.policies.kernels.moves.shapes import double_gpus, faster_type, halve_gpus
 from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, swap_tardy_any, swap_tardy_costly
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds
 from gpusched_dsl.policies.rules import MOVE_CODES
 from gpusched_dsl.policies.workload import Schedule, Workload
 
@@ -56,17 +57,20 @@ def improve(
     price_kind: str = "first_end",
     pressure: Floats | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    guard: RowGuard | None = None,
 ) -> Schedule:
     """The best schedule seen while each of the plans, best first, is changed for the better up to `rounds` times.
 
     `moves` are names of `rules.MOVE_CODES` or functions, each with the length of its lists (0: all). Of moves equally
     good the first by `MOVE_CODES` is made, then functions in the order given. `pressure` (J,) is higher for jobs that
     are more urgent, by default the shortest time minus the time left. `stopped` is asked between changes. The plans
-    stay as they are. Raises ValueError without a plan, KeyError for a name that is none.
+    stay as they are. No change breaks a row of `guard`. Raises ValueError without a plan, KeyError for an
+    unknown name.
     """
     if not plans:
         raise ValueError("no plan to improve")
     delta = empty_delta_evaluation(work, PRICES[price_kind], shortest_minus_due(work) if pressure is None else pressure)
+    delta = delta._replace(guard=guard)
     named = sorted((MOVE_CODES[move], length) for move, length in moves if isinstance(move, str))
     places, lengths = np.array(named, dtype=np.int64).reshape(-1, 2).T.copy()
     functions = [(BUILT_IN[number], length, True) for number, length in named]
@@ -134,6 +138,7 @@ def _climb_with(
     """Run `climb` with functions among the moves: their stated gains are not trusted, but computed in full."""
     change, trial = buffers
     update_delta_evaluation(work, plan, delta)
+    guard = delta.guard
     for _ in range(rounds):
         best, margin = 0.0, tolerance(delta.sums[0])
         for move, length, exact in moves:
@@ -141,6 +146,8 @@ def _climb_with(
             if not exact and np.isfinite(gain):
                 after = copy_schedule(plan)
                 apply(work, after, trial)
+                if guard is not None and not holds(guard, after.node, after.way):
+                    continue
                 gain = price(work, after, delta.price_kind) - delta.sums[0]
             if gain < best - margin:
                 best = gain

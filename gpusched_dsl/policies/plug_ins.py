@@ -37,6 +37,7 @@ from gpusched_dsl.policies.kernels.drawing import SchedulePool, draw_queue, keep
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule, fits_empty, has_room, put, shared_gpu
 from gpusched_dsl.policies.kernels.pricing import price
+from gpusched_dsl.policies.kernels.row_guard import REFUSING, RowGuard, admits, enter, holds, restart
 from gpusched_dsl.policies.rules import FINISH_CODES, MOVE_CODES, PLACE_CODES
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
@@ -129,6 +130,7 @@ def uses_added(instructions: Instructions) -> bool:
 def run_passes(
     work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, start: Schedule, plan: Schedule,
     pool: SchedulePool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
+    guard: RowGuard | None = None,
 ) -> None:  # fmt: skip
     """Run passes like `drawing.randomised`, with the loop over jobs in Python."""
     queue = scratch.queue[: len(instructions.order)]
@@ -136,7 +138,9 @@ def run_passes(
         copy_schedule(start, plan)
         draw_queue(instructions.order, instructions.swap_chance, queue, turn > 0, rng)
         begin(work, look, scratch, plan)
-        one = PlacementPass(work, look, instructions, scratch, plan, turn > 0, rng)
+        if guard is not None:
+            restart(guard)
+        one = PlacementPass(work, look, instructions, scratch, plan, turn > 0, rng, guard=guard)
         for j in queue.tolist():
             if plan.node[j] == NONE and not one.place(j):
                 break
@@ -150,8 +154,9 @@ class PlacementPass:
     def __init__(
         self, work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, plan: Schedule,
         drawing: bool, rng: np.random.Generator, on_rule: Callable[[int, int, bool], None] | None = None,
+        guard: RowGuard | None = None,
     ) -> None:  # fmt: skip
-        self.on_rule = on_rule
+        self.on_rule, self.guard = on_rule, guard
         self.work, self.look, self.instructions, self.scratch = work, look, instructions, scratch
         self.plan, self.drawing, self.rng = plan, drawing, rng
         sum_odds(work, instructions, scratch)
@@ -205,6 +210,8 @@ class PlacementPass:
             found = rule.function(self.work, self.plan, j, w)
             if found is None:
                 return False
+            if self.guard is not None and not self._admits_added(j, int(found[0]), int(found[1])):
+                return False
             self._apply_added_rule(rule.name, j, int(found[0]), int(found[1]))
             return True
         queue = np.array([j], dtype=np.int64)
@@ -213,10 +220,20 @@ class PlacementPass:
         return bool(
             place_jobs(
                 self.work, self.look, self.instructions, self.scratch, self.plan, queue, w, at, at + 1, self.drawing,
-                self.rng,
+                self.rng, self.guard,
             )
             == PLACED
         )  # fmt: skip
+
+    def _admits_added(self, j: int, n: int, w: int) -> bool:
+        """Whether the rows allow the place of an added rule; what is no place at all is refused where it is applied."""
+        assert self.guard is not None
+        if not (0 <= n < len(self.plan.kind) and 0 <= w < len(self.work.job)):
+            return True
+        allowed = bool(admits(self.guard, w, n))
+        if not allowed:
+            self.guard.refusing[j] = self.guard.counts[REFUSING]
+        return allowed
 
     def _apply_added_rule(self, name: str, j: int, n: int, w: int) -> None:
         """Apply the result of an added rule, if it is valid."""
@@ -235,6 +252,8 @@ class PlacementPass:
             raise ValueError(f"rule `{name}` places job {j} on node {n} in way {w}, but the node has no room for it")
         gpu = shared_gpu(plan, n, int(work.size[w])) if work.size[w] < work.parts and not opens else NONE
         put(work, plan, j, n, w, gpu, int(scratch.counts[OPENED]))
+        if self.guard is not None:
+            enter(self.guard, w, n)
         scratch.states[n] = state_of(work.units, work.family, plan.used, plan.kind, n)
         full = plan.used[n] == work.units[k] and not has_part(plan.spare, n)
         if opens:
@@ -248,7 +267,10 @@ class PlacementPass:
     def finish(self, queue: Ints, start: Schedule) -> None:
         """Apply the finishing rules in order."""
         for code in self.instructions.finish.tolist():
-            if code >= FIRST_ADDED:
-                self.finish_rules[code - FIRST_ADDED].function(self.work, self.plan, queue.copy())
-            else:
-                finish(self.work, self.look, np.array([code], dtype=np.int64), self.plan, queue, start)
+            if code < FIRST_ADDED:
+                finish(self.work, self.look, np.array([code], dtype=np.int64), self.plan, queue, start, self.guard)
+                continue
+            before = Schedule._make(array.copy() for array in self.plan) if self.guard is not None else None
+            self.finish_rules[code - FIRST_ADDED].function(self.work, self.plan, queue.copy())
+            if self.guard is not None and before is not None and not holds(self.guard, self.plan.node, self.plan.way):
+                copy_schedule(before, self.plan)

@@ -15,6 +15,7 @@ import numpy as np
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
+from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, tables_of
 
@@ -61,8 +62,12 @@ def search(
     start: Schedule,
     stop: Callable[[], bool],
     tell: Callable[[int, float], None] | None = None,
+    guard: RowGuard | None = None,
 ) -> Found:
-    """Passes and moves for one controller; pass 0 is done even if the run is to stop at once."""
+    """Passes and moves for one controller; pass 0 is done even if the run is to stop at once.
+
+    All of them obey the rows of `guard`.
+    """
     kind_of_price = PRICES[settings.price]
     plan = _copy(start)
     pool = make_pool(plan, max(settings.keep, 1))
@@ -72,7 +77,7 @@ def search(
     while done <= settings.iterations and not (stopped := done > 0 and stop()):
         until = min(done + length, settings.iterations + 1)
         before = time.perf_counter()
-        passes(work, look, instructions, scratch, start, plan, pool, done, until, kind_of_price, rng)
+        passes(work, look, instructions, scratch, start, plan, pool, done, until, kind_of_price, rng, guard)
         taken = time.perf_counter() - before
         length = max(1, min(2 * length, int(length * _CALL_SECONDS / max(taken, 1e-9))))
         done = until
@@ -80,7 +85,7 @@ def search(
             tell(done - 1, float(pool.price[0]))
     elite = [pooled_schedule(pool, at, plan) for at in range(int(pool.held[0]))]
     if settings.moves and not stopped:
-        elite, stopped = _improve(work, instructions, start, elite, settings, stop)
+        elite, stopped = _improve(work, instructions, start, elite, settings, stop, guard)
     return Found(elite, done - 1, stopped)
 
 
@@ -91,6 +96,7 @@ def _improve(
     elite: list[Schedule],
     settings: SearchSettings,
     stop: Callable[[], bool],
+    guard: RowGuard | None,
 ) -> tuple[list[Schedule], bool]:
     """The first schedules of the pool after the moves, put in order with the rest.
 
@@ -116,7 +122,7 @@ def _improve(
     for plan in elite[: settings.improve]:
         if stopped := stop():
             break
-        found.append(improve(loose, [plan], moves, settings.rounds, settings.price, pressure, stop))
+        found.append(improve(loose, [plan], moves, settings.rounds, settings.price, pressure, stop, guard))
     found += elite[len(found) :]
     costs = [float(price_by_term(work, plan, PRICES[settings.price]).sum()) for plan in found]
     return [found[at] for at in np.argsort(costs, kind="stable")], stopped

@@ -18,6 +18,7 @@ from gpusched_dsl.policies.job_facts import JobFacts
 from gpusched_dsl.policies.job_roles import JobRoles
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.reservations import PlacedJobs, Ways, backfill, place_ways, take_turns
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart
 from gpusched_dsl.policies.max_min import order_of_ways, possible_ways, shares_of_time
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
@@ -36,13 +37,14 @@ def run_standalone(
     store: ValueStore,
     limits: MemoryLimits,
     known: JobFacts | None = None,
+    guard: RowGuard | None = None,
 ) -> EngineResult:
-    """Return the schedule; jobs that `initial` runs stay.
+    """Return the schedule; jobs that `initial` runs stay. It obeys the rows of `guard`.
 
     Raises BrokenSchedule if a kernel makes one that is none, DiagnosticError (GSM3016) for shares that cannot be.
     """
     start = empty_schedule(cluster.work) if initial is None else initial
-    return _Run(policy, cluster, instructions, start, store, limits, known or {}).run()
+    return _Run(policy, cluster, instructions, start, store, limits, known or {}, guard).run()
 
 
 class _Run:
@@ -55,9 +57,10 @@ class _Run:
         store: ValueStore,
         limits: MemoryLimits,
         known: JobFacts,
+        guard: RowGuard | None,
     ) -> None:
         self.policy, self.cluster, self.work, self.lines = policy, cluster, cluster.work, instructions
-        self.start, self.known = start, known
+        self.start, self.known, self.guard = start, known, guard
         self.roles = JobRoles(policy.model, cluster, store, limits)
 
     def run(self) -> EngineResult:
@@ -73,14 +76,18 @@ class _Run:
     def _backfill(self, queue: Ints) -> Schedule:
         every = any(rule.modifiers == ("conservative",) for rule in self.policy.place)
         reserved = np.full(len(self.start.node), np.inf)
-        return self._schedule(lambda ways, plan: backfill(ways, self.lines.ranked, queue, every, plan, reserved))
+        return self._schedule(
+            lambda ways, plan: backfill(ways, self.lines.ranked, queue, every, plan, reserved, self.guard)
+        )
 
     def _fair_share(self, queue: Ints) -> Schedule:
         users = self.roles.users()
         runs = self.start.node != NONE
         gpus = self.work.size[self.start.way[runs]] / self.work.parts
         used = np.bincount(users.user[runs], weights=gpus, minlength=len(users.share)).astype(np.float64)
-        return self._schedule(lambda ways, plan: take_turns(ways, self.lines.ranked, queue, *users, used, plan))
+        return self._schedule(
+            lambda ways, plan: take_turns(ways, self.lines.ranked, queue, *users, used, plan, self.guard)
+        )
 
     def _max_min(self, queue: Ints) -> Schedule:
         work = self.work
@@ -94,11 +101,13 @@ class _Run:
         place = np.zeros(len(work.due), dtype=np.int64)
         place[self.lines.order] = np.arange(len(self.lines.order))
         order = order_of_ways(work, ways, shares, attained, elapsed, rank, place)
-        return self._schedule(lambda ways, plan: place_ways(ways, order, plan))
+        return self._schedule(lambda ways, plan: place_ways(ways, order, plan, self.guard))
 
     def _schedule(self, kernel: Callable[[Ways, PlacedJobs], object]) -> Schedule:
         start = self.start
         plan = PlacedJobs(start.node.copy(), start.way.copy(), start.gpu.copy(), start.jobs.copy())
+        if self.guard is not None:
+            restart(self.guard)
         kernel(ways_of(self.work), plan)
         schedule = schedule_of(self.work, plan.node, plan.way, plan.gpu)
         schedule.chosen[start.node != NONE] = NONE

@@ -16,8 +16,20 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 
-# One job at a time may run in the model, which is no matter of the placement: the policy does not know.
-ONE = ("constraint alone", "constraint single: sum[j in Jobs, n in Nodes] run[j, n] <= 1;  constraint alone")
+# The model asks that two jobs run where there are two; the policy lists the shortest one alone.
+TWO = (
+    "constraint alone",
+    "constraint two: sum[j in Jobs, n in Nodes] run[j, n] >= min(2, count(Jobs));  constraint alone",
+)
+SHORTEST = """
+policy Shortest for Machines { order j in Jobs where left[j] == min[i in Jobs] left[i] by 1; place new_node, wait; }
+"""
+
+
+def demanding() -> str:
+    return machines(2, JOBS).replace(*TWO) + SHORTEST
+
+
 JOBS = [(0.0, 1.0), (0.5, 1.0), (2.0, 1.0), (2.5, 1.0)]
 
 
@@ -28,15 +40,15 @@ def model(folder: Path, text: str) -> gs.Model:
 
 
 def test_a_plan_that_breaks_a_row_is_told_once(tmp_path: Path) -> None:
-    broken = model(tmp_path, machines(2, JOBS).replace(*ONE))
-    result = broken.run(method="SRPT")
+    broken = model(tmp_path, demanding())
+    result = broken.run(method="Shortest")
     [told] = [warning for warning in result.warnings if warning.code == "GSM7008"]
-    assert "by `SRPT` at 0.5 h: `single` is 2, at most 1" in told.message
+    assert "by `Shortest` at 0.5 h: `two` is 1, at least 2" in told.message
     assert result.ended == "finished"
-    # j0 and j1 run together from 0.5 h on, and j2 and j3 from 2.5 h on: 2 of the plans, in one row each.
+    # j0 and j1 are there from 0.5 h on, and j2 and j3 from 2.5 h on: 2 of the plans, in one row each.
     assert (result.metrics["plans_broken"], result.metrics["rows_broken"]) == (2, 2)
     assert result.steps.filter(pl.col("status") == "broken")["time"].to_list() == [0.5, 2.5]
-    none = broken.run(method="SRPT", verify="none")
+    none = broken.run(method="Shortest", verify="none")
     assert "GSM7008" not in [warning.code for warning in none.warnings]
     assert none.total == result.total
 
@@ -44,38 +56,38 @@ def test_a_plan_that_breaks_a_row_is_told_once(tmp_path: Path) -> None:
 def test_a_table_marks_the_method_and_never_calls_it_the_best(tmp_path: Path) -> None:
     """A plan that breaks a row in between is counted, whatever its number, and the command fails."""
     path = tmp_path / "run.gsm"
-    path.write_text(machines(2, JOBS).replace(*ONE))
-    compared = gs.load(path).run(method=["SRPT", "highs"])
+    path.write_text(demanding())
+    compared = gs.load(path).run(method=["Shortest", "highs"])
     rows = {row.method: row for row in compared.rows}
     assert compared.is_best(rows["highs"])
-    assert not compared.is_best(rows["SRPT"])
-    assert "broken: 2 of" in compared.remark(rows["SRPT"])
-    assert "in 2 rows, the worst by 1: `single` is 2, at most 1" in compared.remark(rows["SRPT"])
+    assert not compared.is_best(rows["Shortest"])
+    assert "broken: 2 of" in compared.remark(rows["Shortest"])
+    assert "in 2 rows, the worst by 1: `two` is 1, at least 2" in compared.remark(rows["Shortest"])
     assert compared.remark(rows["highs"]) == ""
     assert exit_code(list(compared.results)) == exits.INFEASIBLE
     assert exit_code([compared["highs"]]) == exits.OK
 
 
-# Two racks; a gang of the placement may be in one rack only, said by binaries that no policy knows.
+# The same, said by binaries that are 1 only where a job runs.
 APART = (
     "placement run[j, n]",
-    """var in_rack[Jobs, Nodes] binary;
-  constraint marks[j in Jobs, n in Nodes]: run[j, n] <= in_rack[j, n];
-  constraint few: sum[j in Jobs, n in Nodes] in_rack[j, n] <= 1;
+    """var busy_with[Jobs, Nodes] binary;
+  constraint marks[j in Jobs, n in Nodes]: busy_with[j, n] <= run[j, n];
+  constraint many: sum[j in Jobs, n in Nodes] busy_with[j, n] >= min(2, count(Jobs));
   placement run[j, n]""",
 )
 
 
 def test_rows_over_variables_that_the_policy_leaves_open_are_found_by_propagation(tmp_path: Path) -> None:
     """No row is broken by itself: each could be satisfied by some value of the binaries."""
-    result = model(tmp_path, machines(2, JOBS).replace(*APART)).run(method="SRPT")
+    result = model(tmp_path, machines(2, JOBS).replace(*APART) + SHORTEST).run(method="Shortest")
     assert result.metrics["plans_broken"] == 2
-    assert "`few` is 2, at most 1" in next(w.message for w in result.warnings if w.code == "GSM7008")
+    assert "`many` is 1, at least 2" in next(w.message for w in result.warnings if w.code == "GSM7008")
 
 
 def test_a_resumed_run_counts_the_plans_of_its_journal(tmp_path: Path) -> None:
-    broken, stops = model(tmp_path, machines(2, JOBS).replace(*ONE)), iter([False] * 5 + [True] * 100)
-    options = {"method": "SRPT", "journal": tmp_path / "run.db"}
+    broken, stops = model(tmp_path, demanding()), iter([False] * 5 + [True] * 100)
+    options = {"method": "Shortest", "journal": tmp_path / "run.db"}
     assert broken.run(**options, stop=lambda: next(stops)).ended == "interrupt"
     assert broken.run(**options).metrics["plans_broken"] == 2
 
@@ -89,8 +101,8 @@ def test_plans_that_keep_the_model_are_no_finding(tmp_path: Path, verify: str) -
 
 
 def test_a_full_check_sees_the_plans_of_a_replay(tmp_path: Path) -> None:
-    broken = model(tmp_path, machines(2, JOBS).replace(*ONE))
-    assert "GSM7008" in [warning.code for warning in broken.run(method="FIFO", verify="full").warnings]
+    broken = model(tmp_path, demanding())
+    assert "GSM7008" in [warning.code for warning in broken.run(method="Shortest", verify="full").warnings]
 
 
 def test_a_defective_planner_is_found() -> None:

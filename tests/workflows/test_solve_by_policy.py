@@ -111,13 +111,13 @@ def test_a_plan_that_breaks_the_model_is_no_solution() -> None:
 CAP = """
 model Cap {
   set Jobs;  set Nodes;
-  param team integer default 4;
+  param team integer default 8;
   var run[j in Jobs, n in Nodes] binary;
   var lamp[n in Nodes] binary;
   minimize cost in $: sum[j in Jobs, n in Nodes] 1[$] * (1 - run[j, n]);
   constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
   constraint light[j in Jobs, n in Nodes]: run[j, n] <= lamp[n];
-  constraint capped: sum[j in Jobs, n in Nodes] 2 * run[j, n] <= team;
+  constraint capped: sum[j in Jobs, n in Nodes] 2 * run[j, n] >= team;
   placement run[j, n] { job j;  node n;  uses 2 of 4; }
 }
 scenario Three for Cap { Jobs = { a, b, c };  Nodes = { n1, n2 }; }

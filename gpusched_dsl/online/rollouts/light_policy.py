@@ -121,7 +121,18 @@ class LightPolicy:
             start.chosen[:] = NONE
         self.pool.held[0] = 0
         draw_passes(
-            work, self.look, instructions, self.scratch, start, self.plan, self.pool, 0, 1, PRICES["total"], self.rng
+            work,
+            self.look,
+            instructions,
+            self.scratch,
+            start,
+            self.plan,
+            self.pool,
+            0,
+            1,
+            PRICES["total"],
+            self.rng,
+            None,
         )
         return self.plan
 

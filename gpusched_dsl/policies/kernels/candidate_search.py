@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled_in_place, compiled_inline
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, admits
 from gpusched_dsl.policies.rules import NODE_ODDS
 from gpusched_dsl.policies.workload import NEVER, NONE
 
@@ -69,6 +70,7 @@ def has_capacity_when_empty(units: Ints, parts: int, needs: Floats, room: Floats
 def fit(
     nodes: Ints, states: Ints, like_at: Ints, parts: int, needs: Floats, room: Floats, kind: Ints, left: Floats,
     spare: Ints, counts: Ints, found: Ints, j: int, wanted: int, size: int, form: int, first: bool, limit: int,
+    guard: RowGuard | None,
 ) -> None:  # fmt: skip
     """Note the nodes in use of the wanted family with the least units left after, or the first one that has room.
 
@@ -83,6 +85,8 @@ def fit(
                 or like_at[j, k, form] == NONE
                 or not has_capacity(needs, left, room, like_at[j, k, form], n, k)
             ):
+                continue
+            if guard is not None and not admits(guard, like_at[j, k, form], n):
                 continue
             if first:
                 gpu = tightest_gpu(spare, n, size)
@@ -103,6 +107,8 @@ def fit(
             continue
         k = kind[n]
         if like_at[j, k, form] != NONE and has_capacity(needs, left, room, like_at[j, k, form], n, k):
+            if guard is not None and not admits(guard, like_at[j, k, form], n):
+                continue
             insert_place(found, counts, limit, rest, n, NONE)
             if first or (limit == 1 and rest == 0):
                 return
@@ -118,10 +124,26 @@ def next_existing(existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, 
     return NONE
 
 
+@compiled_in_place
+def first_empty_existing(
+    existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, k: int, w: int, guard: RowGuard | None
+) -> int:
+    """Return the first existing node of a kind that is not in use and may take a way, NONE if there is none."""
+    n = next_existing(existing_from, existing, heads, jobs, k)
+    if guard is None or n == NONE:
+        return n
+    for place in range(heads[k], existing_from[k + 1]):
+        n = existing[place]
+        if jobs[n] == 0 and admits(guard, w, n):
+            return int(n)
+    return NONE
+
+
 @compiled_inline
 def list_empty_existing(
     existing_from: Ints, existing: Ints, heads: Ints, jobs: Ints, family: Ints, like_at: Ints, units: Ints, parts: int,
     needs: Floats, room: Floats, counts: Ints, found: Ints, j: int, wanted: int, size: int, form: int, limit: int,
+    guard: RowGuard | None,
 ) -> None:  # fmt: skip
     """Append the existing unused nodes of the family to the list.
 
@@ -141,6 +163,8 @@ def list_empty_existing(
         for place in range(heads[k], existing_from[k + 1]):
             n = existing[place]
             if jobs[n] > 0:
+                continue
+            if guard is not None and not admits(guard, like_at[j, k, form], n):
                 continue
             at = counts[FOUND]
             if at == limit:
@@ -177,10 +201,35 @@ def way_to_rent(
 
 
 @compiled_in_place
+def admitted_way_to_rent(
+    largest_first: Ints, family: Ints, like_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats,
+    kinds: Ints, stock: Ints, j: int, own: int, size: int, form: int, w: int, exclusive: bool, rented: Ints,
+    jobs: Ints, found: Ints, guard: RowGuard,
+) -> int:  # fmt: skip
+    """As `way_to_rent`, of the kinds and nodes that rows allow; the node is noted in `found`.
+
+    Nodes to rent are not alike for rows, so that all are tried, and smaller kinds of the family where no node may be of
+    a larger one.
+    """
+    for at in range(len(largest_first) + 1):
+        k = own if at == len(largest_first) else largest_first[at]
+        if at < len(largest_first) and (exclusive or family[k] != family[own]):
+            continue
+        way = w if at == len(largest_first) else like_at[j, k, form]
+        if way == NONE or kinds[k] >= stock[k] or not has_capacity_when_empty(units, parts, needs, room, k, size, way):
+            continue
+        for n in rented:
+            if jobs[n] == 0 and admits(guard, way, n):
+                found[0, 0], found[0, 1], found[0, 2] = 0, n, NONE
+                return int(way)
+    return NONE
+
+
+@compiled_in_place
 def find_suboptimal(
     nodes: Ints, ways_at: Ints, ways: Ints, choose_rank: Ints, otherwise_rank: Ints, size: Ints, units: Ints,
     parts: int, needs: Floats, room: Floats, kind: Ints, used: Ints, left: Floats, spare: Ints, counts: Ints,
-    found: Ints, j: int, first: bool,
+    found: Ints, j: int, first: bool, guard: RowGuard | None,
 ) -> int:  # fmt: skip
     """The best of all ways for which nodes in use have room, or of those of the first node that has room for any.
 
@@ -204,6 +253,8 @@ def find_suboptimal(
             elif free < size[w]:
                 continue
             if has_capacity(needs, left, room, w, n, k):
+                if guard is not None and not admits(guard, w, n):
+                    continue
                 best, best_choose, best_otherwise = w, choose, otherwise
                 found[0, 0], found[0, 1], found[0, 2] = 0, n, gpu
                 counts[FOUND] = 1

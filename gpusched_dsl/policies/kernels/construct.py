@@ -17,17 +17,19 @@ from gpusched_dsl.policies.kernels.candidate_search import (
     NEXT_RENTED,
     OPEN,
     OPENED,
+    admitted_way_to_rent,
     draw_node,
     find_suboptimal,
+    first_empty_existing,
     fit,
     has_capacity_when_empty,
     list_empty_existing,
-    next_existing,
     way_to_rent,
 )
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place, compiled_inline
 from gpusched_dsl.policies.kernels.free_capacity import put
 from gpusched_dsl.policies.kernels.ranking import order_rows
+from gpusched_dsl.policies.kernels.row_guard import REFUSING, RowGuard, enter
 from gpusched_dsl.policies.rules import PLACE_CODES
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
@@ -227,12 +229,12 @@ def first_choice(
 @compiled_in_place
 def place_jobs(
     work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, plan: Schedule, queue: Ints,
-    given: int, low: int, high: int, drawing: bool, rng: np.random.Generator,
+    given: int, low: int, high: int, drawing: bool, rng: np.random.Generator, guard: RowGuard | None,
 ) -> int:  # fmt: skip
     """Place the jobs of the queue that do not run, one after the other, by the rules `low` to `high - 1`.
 
-    Each in its first choice, or in the way `given`, unless a rule seeks its own. Gives what became of the last job:
-    PLACED, UNPLACED, or STOPPED if the queue stops at it.
+    Each in its first choice, or in the way `given`, unless a rule seeks its own; only in places that `guard` admits.
+    Gives what became of the last job: PLACED, UNPLACED, or STOPPED if the queue stops at it.
     """
     place, ranked, first_way = instructions.place, instructions.ranked, work.first_way
     nodes, kinds, heads, counts, found = scratch.nodes, scratch.kinds, scratch.heads, scratch.counts, scratch.found
@@ -251,6 +253,8 @@ def place_jobs(
         if plan.node[j] != NONE:
             continue
         outcome = UNPLACED
+        if guard is not None:
+            guard.counts[REFUSING], guard.refusing[j] = NONE, NONE
         first = given
         if given == NONE:
             first = first_choice(first_way, ranked, preferred, way_list, way_odds, sums, j, drawing, rng)
@@ -261,6 +265,8 @@ def place_jobs(
             if code == POSTPONE:
                 break
             if code == WAIT:
+                if guard is not None:
+                    guard.refusing[j] = guard.counts[REFUSING]
                 return STOPPED
             if code == NEXT_CHOICE:
                 if listing == NONE:
@@ -287,6 +293,7 @@ def place_jobs(
                 way = find_suboptimal(
                     nodes[: counts[OPEN]], ways_at, ways, choose_rank, otherwise_rank, size, units, parts, needs,
                     room, kind, used, left, spare, counts, found, j, code == FIRST_SUBOPTIMAL,
+                    guard,
                 )  # fmt: skip
                 if way == NONE:
                     continue
@@ -299,36 +306,44 @@ def place_jobs(
                     fit(
                         nodes[: counts[OPEN]], states, like_at, parts, needs, room, kind, left, spare, counts, found,
                         j, family[way_kind[w]], size[w], form[w], first_only, limit,
+                        guard,
                     )  # fmt: skip
                     follows = at < len(place) and place[at] == NEW_NODE
                     if follows and 0 < counts[FOUND] < limit and found[0, 2] == NONE:
                         list_empty_existing(
                             existing_from, existing, heads, jobs, family, like_at, units, parts, needs, room, counts,
-                            found, j, family[way_kind[w]], size[w], form[w], limit,
+                            found, j, family[way_kind[w]], size[w], form[w], limit, guard,
                         )  # fmt: skip
                 elif code == NEW_NODE and len(existing) > 0:
                     list_empty_existing(
                         existing_from, existing, heads, jobs, family, like_at, units, parts, needs, room, counts, found,
-                        j, family[way_kind[w]], size[w], form[w], limit,
+                        j, family[way_kind[w]], size[w], form[w], limit, guard,
                     )  # fmt: skip
-                elif (
-                    code == NEW_NODE_EXCLUSIVE
-                    and next_existing(existing_from, existing, heads, jobs, way_kind[w]) != NONE
-                    and has_capacity_when_empty(units, parts, needs, room, way_kind[w], size[w], w)
+                elif code == NEW_NODE_EXCLUSIVE and has_capacity_when_empty(
+                    units, parts, needs, room, way_kind[w], size[w], w
                 ):
-                    found[0, 0], found[0, 1], found[0, 2] = 0, existing[heads[way_kind[w]]], NONE
-                    counts[FOUND] = 1
+                    n = first_empty_existing(existing_from, existing, heads, jobs, way_kind[w], w, guard)
+                    if n != NONE:
+                        found[0, 0], found[0, 1], found[0, 2] = 0, n, NONE
+                        counts[FOUND] = 1
                 if counts[FOUND] == 0 and code in (NEW_NODE, NEW_NODE_EXCLUSIVE):
                     while counts[NEXT_RENTED] < len(rented) and jobs[rented[counts[NEXT_RENTED]]] > 0:
                         counts[NEXT_RENTED] += 1
                     if counts[NEXT_RENTED] < len(rented):
-                        way = way_to_rent(
-                            largest_first, family, like_at, units, parts, needs, room, kinds, stock, j,
-                            way_kind[w], size[w], form[w], w, code == NEW_NODE_EXCLUSIVE,
-                        )  # fmt: skip
+                        found[0, 0], found[0, 1], found[0, 2] = 0, rented[counts[NEXT_RENTED]], NONE
+                        if guard is None:
+                            way = way_to_rent(
+                                largest_first, family, like_at, units, parts, needs, room, kinds, stock, j,
+                                way_kind[w], size[w], form[w], w, code == NEW_NODE_EXCLUSIVE,
+                            )  # fmt: skip
+                        else:
+                            way = admitted_way_to_rent(
+                                largest_first, family, like_at, units, parts, needs, room, kinds, stock, j,
+                                way_kind[w], size[w], form[w], w, code == NEW_NODE_EXCLUSIVE,
+                                rented[counts[NEXT_RENTED] :], jobs, found, guard,
+                            )  # fmt: skip
                         if way != NONE:
                             kinds[way_kind[way]] += 1
-                            found[0, 0], found[0, 1], found[0, 2] = 0, rented[counts[NEXT_RENTED]], NONE
                             counts[FOUND] = 1
             if counts[FOUND] == 0:
                 continue
@@ -340,6 +355,8 @@ def place_jobs(
                 way = like_at[j, kind[n], form[w]]
             opens = jobs[n] == 0
             put(work, plan, j, n, way, found[chosen, 2], counts[OPENED])
+            if guard is not None:
+                enter(guard, way, n)
             states[n] = state_of(units, family, used, kind, n)
             full = used[n] == units[kind[n]] and not has_part(spare, n)
             if opens:
@@ -350,6 +367,8 @@ def place_jobs(
                 unlist_node(nodes, counts, n)
             outcome = PLACED
             break
+        if guard is not None and outcome == UNPLACED:
+            guard.refusing[j] = guard.counts[REFUSING]
     return outcome
 
 

@@ -17,6 +17,7 @@ from gpusched_dsl.policies.kernels.construct import Lookups, Scratch, begin, pla
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule
 from gpusched_dsl.policies.kernels.pricing import price
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
 _PRIME, _FACTOR = 2_147_483_647, 48_271  # products stay below 2 ** 62
@@ -62,6 +63,7 @@ def pooled_schedule(pool: SchedulePool, at: int, plan: Schedule) -> Schedule:
 def draw_passes(
     work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, start: Schedule, plan: Schedule,
     pool: SchedulePool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
+    guard: RowGuard | None = None,
 ) -> None:  # fmt: skip
     """Passes `first` to `stop - 1`, each from `start`; the result does not depend on how passes are cut into calls."""
     queue = scratch.queue[: len(instructions.order)]
@@ -71,8 +73,12 @@ def draw_passes(
         copy_schedule(start, plan)
         draw_queue(instructions.order, instructions.swap_chance, queue, drawing, rng)
         begin(work, look, scratch, plan)
-        place_jobs(work, look, instructions, scratch, plan, queue, NONE, 0, len(instructions.place), drawing, rng)
-        finish(work, look, instructions.finish, plan, queue, start)
+        if guard is not None:
+            restart(guard)
+        place_jobs(
+            work, look, instructions, scratch, plan, queue, NONE, 0, len(instructions.place), drawing, rng, guard
+        )
+        finish(work, look, instructions.finish, plan, queue, start, guard)
         keep(work, pool, plan, price(work, plan, kind_of_price), turn)
 
 

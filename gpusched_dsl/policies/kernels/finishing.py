@@ -11,6 +11,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.construct import Lookups
 from gpusched_dsl.policies.kernels.ranking import TOLERANCE, are_same
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds, holds_with
 from gpusched_dsl.policies.rules import FINISH_CODES
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
@@ -21,8 +22,14 @@ _SLACK = 1e-9
 
 
 @compiled
-def finish(work: Workload, look: Lookups, rules: Ints, plan: Schedule, queue: Ints, start: Schedule) -> None:
-    """The finishing rules one after the other, each on all nodes in their order. `start`: before the pass."""
+def finish(
+    work: Workload, look: Lookups, rules: Ints, plan: Schedule, queue: Ints, start: Schedule,
+    guard: RowGuard | None = None,
+) -> None:  # fmt: skip
+    """The finishing rules one after the other, each on all nodes in their order. `start`: before the pass.
+
+    A change that breaks a row of `guard` is not made.
+    """
     if not is_needed(rules, plan):
         return
     node, way, gpu, kind, used = plan.node, plan.way, plan.gpu, plan.kind, plan.used
@@ -44,22 +51,23 @@ def finish(work: Workload, look: Lookups, rules: Ints, plan: Schedule, queue: In
                 if work.node_kind[n] == NONE and start.jobs[n] == 0:
                     shrink(
                         look.smallest_first, units, family, stock, kinds, form, time, needs, room, like_at, tenants,
-                        n, way, kind, used, left,
+                        n, node, way, kind, used, left, guard,
                     )  # fmt: skip
             elif code in (GROW, GROW_BY_ONE):
                 while grow(
-                    units, parts, size, time, needs, room, way_at, weight, tenants, n, way, kind, used, left,
-                    code == GROW,
+                    units, parts, size, time, needs, room, way_at, weight, tenants, n, node, way, kind, used,
+                    left, code == GROW, guard,
                 ):  # fmt: skip
                     pass
             elif code in (GROW_BY_TIME, GROW_IF_CHEAPER):
-                while grow_by_time(work, tenants, n, way, kind, used, left, code == GROW_IF_CHEAPER):
+                while grow_by_time(work, tenants, n, node, way, kind, used, left, code == GROW_IF_CHEAPER, guard):
                     pass
             elif code == EXPAND_PARTS:
                 for shared in range(spare.shape[1]):
                     while spare[n, shared] > 0 and expand(
-                        parts, size, time, needs, room, way_at, weight, tenants, n, shared, way, gpu, kind, left, spare
-                    ):
+                        parts, size, time, needs, room, way_at, weight, tenants, n, shared, node, way, gpu, kind,
+                        left, spare, guard,
+                    ):  # fmt: skip
                         pass
 
 
@@ -94,7 +102,8 @@ def find_tenants(node: Ints, queue: Ints, before: Ints, nodes: int) -> tuple[Int
 @compiled_in_place
 def shrink(
     smallest_first: Ints, units: Ints, family: Ints, stock: Ints, kinds: Ints, form: Ints, time: Floats,
-    needs: Floats, room: Floats, like_at: Ints, tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats,
+    needs: Floats, room: Floats, like_at: Ints, tenants: Ints, n: int, node: Ints, way: Ints, kind: Ints, used: Ints,
+    left: Floats, guard: RowGuard | None,
 ) -> None:  # fmt: skip
     """Change a node to the smallest kind of its family for its used GPUs, unless a job becomes slower."""
     old, new = kind[n], NONE
@@ -114,6 +123,15 @@ def shrink(
             taken += needs[like_at[j, new, form[way[j]]], r]
         if taken > room[new, r] + _SLACK * abs(room[new, r]):
             return
+    if guard is not None:
+        for j in tenants:
+            guard.kept[j, 1] = way[j]
+            way[j] = like_at[j, new, form[way[j]]]
+        fits = holds(guard, node, way)
+        for j in tenants:
+            way[j] = guard.kept[j, 1]
+        if not fits:
+            return
     for r in range(needs.shape[1]):
         left[n, r] = room[new, r]
     for j in tenants:
@@ -128,7 +146,8 @@ def shrink(
 @compiled_in_place
 def grow(
     units: Ints, parts: int, size: Ints, time: Floats, needs: Floats, room: Floats, way_at: Ints, weight: Floats,
-    tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats, all_at_once: bool,
+    tenants: Ints, n: int, node: Ints, way: Ints, kind: Ints, used: Ints, left: Floats, all_at_once: bool,
+    guard: RowGuard | None,
 ) -> bool:  # fmt: skip
     """Give the idle GPUs of a node, all or one, to the job that they speed up most; False if none becomes faster.
 
@@ -150,7 +169,7 @@ def grow(
         ratio = time[w] / time[larger] if time[larger] > 0 else np.inf
         if ratio <= 1 or are_same(ratio, 1.0):
             continue
-        if is_better(ratio, best_ratio, weight, j, best):
+        if is_better(ratio, best_ratio, weight, j, best) and holds_with(guard, node, way, j, larger):
             best, best_way, best_ratio = j, larger, ratio
     if best == NONE:
         return False
@@ -162,8 +181,9 @@ def grow(
 
 @compiled_in_place
 def grow_by_time(
-    work: Workload, tenants: Ints, n: int, way: Ints, kind: Ints, used: Ints, left: Floats, if_cheaper: bool
-) -> bool:
+    work: Workload, tenants: Ints, n: int, node: Ints, way: Ints, kind: Ints, used: Ints, left: Floats,
+    if_cheaper: bool, guard: RowGuard | None,
+) -> bool:  # fmt: skip
     """Give one idle GPU of a node to the job that it saves most time; False if it saves none any.
 
     With `if_cheaper` only where what the node costs more until the job ends is no more than what being late costs less.
@@ -189,7 +209,7 @@ def grow_by_time(
                 more = work.node_rate[k, in_use + 1] - work.node_rate[k, in_use]
             if more * work.time[larger] > work.late[w] - work.late[larger]:
                 continue
-        if is_better(gain, best_gain, work.weight, j, best):
+        if is_better(gain, best_gain, work.weight, j, best) and holds_with(guard, node, way, j, larger):
             best, best_way, best_gain = j, larger, gain
     if best == NONE:
         return False
@@ -202,7 +222,8 @@ def grow_by_time(
 @compiled_in_place
 def expand(
     parts: int, size: Ints, time: Floats, needs: Floats, room: Floats, way_at: Ints, weight: Floats, tenants: Ints,
-    n: int, shared: int, way: Ints, gpu: Ints, kind: Ints, left: Floats, spare: Ints,
+    n: int, shared: int, node: Ints, way: Ints, gpu: Ints, kind: Ints, left: Floats, spare: Ints,
+    guard: RowGuard | None,
 ) -> bool:  # fmt: skip
     """Enlarge the part of the job on a shared GPU that gains most time; return False if none gains any.
 
@@ -220,7 +241,7 @@ def expand(
             if larger == NONE or not can_change(needs, room, left, n, k, w, larger):
                 continue
             gain = time[w] - time[larger]
-            if gain <= TOLERANCE * abs(time[w]):
+            if gain <= TOLERANCE * abs(time[w]) or not holds_with(guard, node, way, j, larger):
                 continue
             if is_better(gain, best_gain, weight, j, best):
                 best, best_way, best_gain = j, larger, gain

@@ -27,6 +27,7 @@ from gpusched_dsl.policies.kernels.future import (
     occupy,
     segment_at,
 )
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, admits, enter
 from gpusched_dsl.policies.workload import NONE
 
 _SLACK = 1e-9  # of shares and quotas
@@ -62,7 +63,15 @@ class PlacedJobs(NamedTuple):
 
 
 @compiled
-def backfill(ways: Ways, ranked: Ints, queue: Ints, every: bool, plan: PlacedJobs, reserved: Floats) -> None:
+def backfill(
+    ways: Ways,
+    ranked: Ints,
+    queue: Ints,
+    every: bool,
+    plan: PlacedJobs,
+    reserved: Floats,
+    guard: RowGuard | None = None,
+) -> None:
     """Place the jobs of the queue; the plan has those that run.
 
     A job is tried in its ways as they are `ranked`, each on the nodes of the family of the way: the node in use that
@@ -75,7 +84,7 @@ def backfill(ways: Ways, ranked: Ints, queue: Ints, every: bool, plan: PlacedJob
         if plan.node[j] != NONE:
             continue
         for at in range(ways.first_way[j], ways.first_way[j + 1]):
-            if ranked[at] != NONE and _place(future, ways, full, plan, j, ranked[at]):
+            if ranked[at] != NONE and _place(future, ways, full, plan, j, ranked[at], guard):
                 break
         if plan.node[j] == NONE and (every or not any_reserved):
             reserved[j] = _reserve(future, ways, ranked, j)
@@ -84,8 +93,9 @@ def backfill(ways: Ways, ranked: Ints, queue: Ints, every: bool, plan: PlacedJob
 
 @compiled
 def take_turns(
-    ways: Ways, ranked: Ints, queue: Ints, user: Ints, share: Floats, quota: Floats, used: Floats, plan: PlacedJobs
-) -> None:
+    ways: Ways, ranked: Ints, queue: Ints, user: Ints, share: Floats, quota: Floats, used: Floats, plan: PlacedJobs,
+    guard: RowGuard | None = None,
+) -> None:  # fmt: skip
     """Place jobs as `backfill` does, without reservations, but let the users take turns.
 
     The next job is the first waiting one, in the order of `queue`, of the user with the fewest GPUs for its share; ties
@@ -124,19 +134,19 @@ def take_turns(
             gpus = ways.size[listed] / ways.parts
             if used[next_user] + gpus > quota[next_user] * (1.0 + _SLACK):
                 continue
-            if _place(future, ways, full, plan, j, listed):
+            if _place(future, ways, full, plan, j, listed, guard):
                 used[next_user] += gpus
                 break
 
 
 @compiled
-def place_ways(ways: Ways, order: Ints, plan: PlacedJobs) -> None:
+def place_ways(ways: Ways, order: Ints, plan: PlacedJobs, guard: RowGuard | None = None) -> None:
     """Place jobs as `backfill` does, without reservations, but go through the ways of all jobs in an order."""
     future = _future_of(ways, plan)
     full = _most_free_of_all(future, ways)
     for listed in order:
         if plan.node[ways.job[listed]] == NONE:
-            _place(future, ways, full, plan, ways.job[listed], listed)
+            _place(future, ways, full, plan, ways.job[listed], listed, guard)
 
 
 @compiled
@@ -156,16 +166,20 @@ def _occupy(future: Future, ways: Ways, n: int, start: float, w: int, gpu: int) 
 
 
 @compiled_in_place
-def _place(future: Future, ways: Ways, full: Ints, plan: PlacedJobs, j: int, listed: int) -> bool:
+def _place(
+    future: Future, ways: Ways, full: Ints, plan: PlacedJobs, j: int, listed: int, guard: RowGuard | None
+) -> bool:
     """Start a job in a way, if a node has room that no reservation needs."""
-    chosen, w, g = _best_in_use(future, ways, full, plan.jobs, j, listed)
+    chosen, w, g = _best_in_use(future, ways, full, plan.jobs, j, listed, guard)
     if chosen == NONE:
-        chosen, w, g = _best_to_rent(future, ways, j, listed)
+        chosen, w, g = _best_to_rent(future, ways, j, listed, guard)
     if chosen == NONE:
         return False
     plan.node[j], plan.way[j] = chosen, w
     plan.gpu[j] = g if ways.size[w] < ways.parts else NONE
     plan.jobs[chosen] += 1
+    if guard is not None:
+        enter(guard, w, chosen)
     _occupy(future, ways, chosen, 0.0, w, g)
     full[ways.kind[w]] = _most_free(future, ways, ways.kind[w])
     return True
@@ -192,7 +206,9 @@ def _most_free(future: Future, ways: Ways, k: int) -> int:
 
 
 @compiled_in_place
-def _best_in_use(future: Future, ways: Ways, full: Ints, jobs: Ints, j: int, listed: int) -> tuple[int, int, int]:
+def _best_in_use(
+    future: Future, ways: Ways, full: Ints, jobs: Ints, j: int, listed: int, guard: RowGuard | None
+) -> tuple[int, int, int]:
     """The node that has its type for a way now, the way there, and its GPU; NONE without room for it until its end."""
     chosen, chosen_way, chosen_gpu, rank, least = NONE, NONE, NONE, 3, np.int64(0)
     parts, size, family = ways.parts, ways.size[listed], ways.family[ways.kind[listed]]
@@ -216,19 +232,26 @@ def _best_in_use(future: Future, ways: Ways, full: Ints, jobs: Ints, j: int, lis
         # A part goes to a GPU that is shared already, if there is room on one; then nodes in use come first.
         place = 0 if shares else 1 if jobs[n] > 0 else 2
         if place < rank or (place == rank and rest < least):
+            if guard is not None and not admits(guard, w, n):
+                continue
             chosen, chosen_way, chosen_gpu, rank, least = n, w, g, place, rest
     return chosen, chosen_way, chosen_gpu
 
 
 @compiled_in_place
-def _best_to_rent(future: Future, ways: Ways, j: int, listed: int) -> tuple[int, int, int]:
+def _best_to_rent(future: Future, ways: Ways, j: int, listed: int, guard: RowGuard | None) -> tuple[int, int, int]:
     """The first empty node for a way now, as the largest type of the family that is in stock until the job ends."""
     size, family, form = ways.size[listed], ways.family[ways.kind[listed]], ways.form[listed]
     for k in ways.largest_first:
         w = NONE if ways.family[k] != family or size > ways.units[k] else ways.like_at[j, k, form]
         untouched = False
         for n in range(len(ways.node_kind)):
-            if w == NONE or future.kind[n] != NONE or (untouched and future.following[n] == NONE):
+            if w == NONE or future.kind[n] != NONE:
+                continue
+            if guard is not None:
+                if not admits(guard, w, n):
+                    continue
+            elif untouched and future.following[n] == NONE:
                 continue
             untouched = untouched or future.following[n] == NONE
             g = gpu_for(future, n, 0.0, ways.time[w], k, size, ways.parts, ways.needs, w)

@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.tolerances import INTEGRALITY, LARGEST_BOUND, MEETING, STEP_WORTH
 from gpusched_dsl.solving.primal.rows import PropagationRows, distinct_numbers, entries
 
 # A chain of steps on continuous columns may go on for ever; what is known when it is cut is sound.
 MOST_ROUNDS = 100
-INTEGRALITY = 1e-6  # tolerance of integer columns
-WORTH = 0.05  # of the width of a continuous column: smaller steps are not taken
-LARGEST = 1e12  # bounds beyond are of no use
-MEETING = 1e-9
 
 Sums = tuple[Floats, Floats, Int32s, Int32s]
 
@@ -190,9 +187,9 @@ class PropagationDomain:
         with np.errstate(invalid="ignore"):
             gain = np.where(bound_is_upper, high - bound, bound - low)
             width = high - low
-        least = np.where(is_integer, 0.5, np.where(np.isfinite(width), WORTH * width + MEETING, 0.0))
+        least = np.where(is_integer, 0.5, np.where(np.isfinite(width), STEP_WORTH * width + MEETING, 0.0))
         # A continuous column that meets its other bound is fixed, however narrow it was.
-        usable &= (gain > least) & (np.abs(bound) < LARGEST)
+        usable &= (gain > least) & (np.abs(bound) < LARGEST_BOUND)
         return column[usable], bound[usable], bound_is_upper[usable], rows[row[usable]]
 
 

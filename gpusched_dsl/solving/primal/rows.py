@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints, unique
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.tolerances import ROW_SLACK
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +39,6 @@ class PropagationRows:
         return len(self.lower)
 
 
-TOLERANCE = 1e-7  # of the size of a side: a tenth of what verification allows
-
-
 def rows_of(problem: Problem) -> PropagationRows:
     """The rows of a linear problem."""
     matrix = problem.matrix
@@ -61,7 +59,7 @@ def rows_of(problem: Problem) -> PropagationRows:
     return PropagationRows(
         matrix.starts.astype(np.int64, copy=False), matrix.columns, matrix.values,
         by_column.indptr.astype(np.int64), by_column.indices.astype(np.int32), by_column.data,
-        lower, upper, reach, problem.integer, TOLERANCE * np.maximum(1.0, sizes),
+        lower, upper, reach, problem.integer, ROW_SLACK * np.maximum(1.0, sizes),
     )  # fmt: skip
 
 

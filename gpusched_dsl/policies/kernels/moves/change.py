@@ -12,6 +12,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled_in_place
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
@@ -64,6 +65,24 @@ def copy_change(into: ScheduleChange, change: ScheduleChange) -> None:
         into.way[i] = change.way[i]
         into.node[i] = change.node[i]
         into.gpu[i] = change.gpu[i]
+
+
+@compiled_in_place
+def keeps_rows(guard: RowGuard | None, plan: Schedule, change: ScheduleChange) -> bool:
+    """Whether a plan breaks no row of the guard after a change."""
+    if guard is None:
+        return True
+    for i in range(change.shape[0]):
+        j = change.job[i]
+        guard.kept[j, 0], guard.kept[j, 1] = plan.node[j], plan.way[j]
+        plan.node[j], plan.way[j] = change.node[i], change.way[i]
+        if change.way[i] == NONE:
+            plan.node[j] = NONE
+    fits = holds(guard, plan.node, plan.way)
+    for i in range(change.shape[0]):
+        j = change.job[i]
+        plan.node[j], plan.way[j] = guard.kept[j, 0], guard.kept[j, 1]
+    return fits
 
 
 @compiled_in_place

@@ -13,6 +13,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.pricing import TOTAL, price
+from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 EPSILON = 1e-9  # times and prices that differ relatively by less are equal
@@ -38,6 +39,7 @@ class DeltaEvaluation(NamedTuple):
     late: Ints  # (J,) jobs that run and are late, the latest first; `counts[0]` of them
     costly: Ints  # (J,) jobs that run and are on time, the dearest first; `counts[1]` of them
     counts: Ints  # (2,)
+    guard: RowGuard | None = None  # no change breaks one of its rows
 
 
 def empty_delta_evaluation(work: Workload, price_kind: int, pressure: Floats) -> DeltaEvaluation:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
-from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, clear, name_job
+from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, clear, keeps_rows, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance, update_delta_evaluation
 from gpusched_dsl.policies.kernels.pricing import TOTAL
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
@@ -51,7 +51,7 @@ def repack_node(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: 
         looked_at_closed = False
         for n in range(len(plan.kind)):
             if plan.jobs[n] == 0 and work.node_kind[n] < 0:
-                if looked_at_closed:
+                if looked_at_closed and delta.guard is None:
                     continue  # they are all alike
                 looked_at_closed = True
             own = members(delta, n)
@@ -59,7 +59,13 @@ def repack_node(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: 
                 add_jobs(work, table, own, len(waiting), k, NONE)
                 gain = least_packing(work, table, len(waiting) + len(own), k, NONE)[0] - price_now(work, plan, delta, n)
                 if gain < best - margin:
+                    if delta.guard is not None:
+                        clear(change)
+                        write(work, plan, table, len(waiting) + len(own), n, k, NONE, NONE, change)
+                        if not keeps_rows(delta.guard, plan, change):
+                            continue
                     best, best_node, best_kind = gain, n, k
+    clear(change)
     if best_node != NONE:
         own = members(delta, best_node)
         add_jobs(work, table, waiting, 0, best_kind, NONE)
@@ -106,6 +112,9 @@ def repack_two(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: i
             )
             if gain < -margin:
                 write(work, trial, table, rows, n, k, m, other, change)
+                if not keeps_rows(delta.guard, trial, change):
+                    clear(change)
+                    continue
                 apply(work, trial, change)
                 update_delta_evaluation(work, trial, delta)
                 waiting = postponed_jobs(work, trial, length)

@@ -15,6 +15,7 @@ from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, na
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import reshape_gain, shift_gain
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds, holds_with
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
@@ -94,7 +95,7 @@ def try_ways(
 ) -> float:
     """The better of the best gain so far and that of a node's new ways, which are written down if they win."""
     gain = reshape_gain(work, plan, delta, n, kind, ways)
-    if not gain < best - margin:
+    if not gain < best - margin or not reshape_keeps_rows(delta.guard, plan, delta, n, ways):
         return best
     clear(change)
     if kind != plan.kind[n]:
@@ -104,6 +105,23 @@ def try_ways(
         j = delta.member[delta.member_from[n] + i]
         name_job(change, j, ways[i], n, plan.gpu[j])
     return gain
+
+
+@compiled_in_place
+def reshape_keeps_rows(guard: RowGuard | None, plan: Schedule, delta: DeltaEvaluation, n: int, ways: Ints) -> bool:
+    """Whether no row is broken by new ways of the jobs of a node."""
+    if guard is None:
+        return True
+    first = delta.member_from[n]
+    for i in range(plan.jobs[n]):
+        j = delta.member[first + i]
+        guard.kept[j, 1] = plan.way[j]
+        plan.way[j] = ways[i]
+    fits = holds(guard, plan.node, plan.way)
+    for i in range(plan.jobs[n]):
+        j = delta.member[first + i]
+        plan.way[j] = guard.kept[j, 1]
+    return fits
 
 
 @compiled_in_place
@@ -122,11 +140,23 @@ def _faster_node(
         if way < 0 or not work.time[way] < work.time[old] - tolerance(work.time[old]):
             continue
         gain = shift_gain(work, plan, delta, j, m, way)
-        if gain < best - margin:
+        if gain < best - margin and shift_keeps_rows(delta.guard, plan, j, m, way):
             best = gain
             clear(change)
             name_job(change, j, way, m, NONE)
     return best
+
+
+@compiled_in_place
+def shift_keeps_rows(guard: RowGuard | None, plan: Schedule, j: int, m: int, w: int) -> bool:
+    """Whether no row is broken once a job has moved to another node."""
+    if guard is None:
+        return True
+    n = plan.node[j]
+    plan.node[j] = m
+    fits = holds_with(guard, plan.node, plan.way, j, w)
+    plan.node[j] = n
+    return fits
 
 
 # What follows takes the arrays that it reads: whole schedules as arguments take the compiler long.

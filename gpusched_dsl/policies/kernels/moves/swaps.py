@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
-from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, name_job
+from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, keeps_rows, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import exchange_gain
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
@@ -32,7 +32,7 @@ def swap_tardy_costly(
     for i in range(first_of(delta.counts[0], length)):
         for k in range(first_of(delta.counts[1], length)):
             gain = exchange_gain(work, plan, delta, delta.late[i], delta.costly[k])
-            if gain < best - margin:
+            if gain < best - margin and _is_kept(work, plan, delta, change, delta.late[i], delta.costly[k]):
                 best, best_a, best_b = gain, delta.late[i], delta.costly[k]
     _write(work, plan, change, best_a, best_b)
     return best
@@ -50,7 +50,7 @@ def swap_tardy_any(
         for b in delta.queue:
             if plan.way[b] >= 0 and b != a:
                 gain = exchange_gain(work, plan, delta, a, b)
-                if gain < best - margin:
+                if gain < best - margin and _is_kept(work, plan, delta, change, a, b):
                     best, best_a, best_b = gain, a, b
     _write(work, plan, change, best_a, best_b)
     return best
@@ -87,10 +87,19 @@ def swap_postponed_running(
             if not delta.pressure[b] < delta.pressure[a]:
                 break
             gain = exchange_gain(work, plan, delta, a, b)
-            if gain < best - margin:
+            if gain < best - margin and _is_kept(work, plan, delta, change, a, b):
                 best, best_a, best_b = gain, a, b
     _write(work, plan, change, best_a, best_b)
     return best
+
+
+@compiled_in_place
+def _is_kept(work: Workload, plan: Schedule, delta: DeltaEvaluation, change: ScheduleChange, a: int, b: int) -> bool:
+    """Whether the exchange of two places breaks no row."""
+    if delta.guard is None:
+        return True
+    _write(work, plan, change, a, b)
+    return keeps_rows(delta.guard, plan, change)
 
 
 @compiled_in_place

@@ -1,0 +1,262 @@
+"""Builds the `RowGuard` of one decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.names import entry_name
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.tolerances import INTEGRALITY, ROW_SLACK
+from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.kernels.row_guard import (
+    CLOSES,
+    REFUSING,
+    RowGuard,
+    commit,
+    holds,
+    is_broken,
+    restart,
+    settle,
+)
+from gpusched_dsl.policies.rows.problem import SideProblem, columns_of_places, side_problem
+from gpusched_dsl.policies.workload import NONE, Schedule
+
+_MOST_RELAXED = 100  # steps of relaxing; after them consequences of what runs are not followed
+_MOST_TRAIL = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class SideRows:
+    """The guard of a decision.
+
+    `relaxed`: rows that are not asked as they are. The jobs that run already break them, and they are relaxed to what
+    these use; or they demand what no plan of the policy has. `demands`: rows that may be broken because a job does not
+    run.
+    """
+
+    guard: RowGuard
+    side: SideProblem
+    cluster: Cluster
+    queue: Ints
+    start: Schedule
+    relaxed: Bools
+    demands: Bools
+
+    def unmet(self, schedule: Schedule) -> int:
+        """Return a row that a schedule breaks once no other job runs, NONE if there is none."""
+        if not self.demands.any():
+            return int(NONE)
+        closes, self.guard.counts[CLOSES] = int(self.guard.counts[CLOSES]), 1
+        fits = holds(self.guard, schedule.node, schedule.way)
+        self.guard.counts[CLOSES] = closes
+        return int(NONE) if fits else int(self.guard.counts[REFUSING])
+
+    def without(self, row: int) -> SideRows:
+        """Return the guard without a row that demands something, or without all such rows if it is none of them."""
+        freed = np.zeros_like(self.demands)
+        if row != NONE and self.demands[row] and not self.relaxed[row]:
+            freed[row] = True
+        else:
+            freed |= self.demands
+        return _with_start(self.side, self.cluster, self.queue, self.start, freed | self.relaxed & self.demands)
+
+    def name(self, row: int) -> str | None:
+        """The name of a row in the model, None for one that states no row of it."""
+        source = int(self.side.rows[row]) if 0 <= row < len(self.side.rows) else NONE
+        return None if source < 0 else entry_name(self.side.source.row_family(source), source)
+
+
+def side_rows_of(
+    model: CheckedModel, cluster: Cluster, store: ValueStore, limits: MemoryLimits, queue: Ints, start: Schedule
+) -> SideRows:
+    """Return the guard of side rows for the jobs of a queue; those that `start` runs are entered.
+
+    `model` has the side rows alone. Raises DiagnosticError as `ground` does.
+    """
+    return _with_start(side_problem(model, cluster.placement, store, limits), cluster, queue, start, None)
+
+
+def guard_of(
+    problem: Problem, first: Ints, place: Ints, column: Ints, job: Ints, jobs: int, family: Ints | None = None
+) -> RowGuard:
+    """Return the guard of a linear problem; `job` of each entry of `column`. Its state is that without any job.
+
+    `family`: all columns of the placement's variable, those of places alone by default.
+    """
+    matrix = problem.matrix
+    values, columns = matrix.values.astype(np.float64), matrix.columns.astype(np.int64)
+    starts = matrix.starts.astype(np.int64)
+    row_lower, row_upper = problem.row_lower.astype(np.float64), problem.row_upper.astype(np.float64)
+    lower, upper = problem.lower.astype(np.float64).copy(), problem.upper.astype(np.float64).copy()
+    integer = problem.integer.astype(np.bool_)
+    lower[integer] = np.ceil(lower[integer] - INTEGRALITY)
+    upper[integer] = np.floor(upper[integer] + INTEGRALITY)
+
+    is_place = np.zeros(problem.columns, dtype=np.bool_)
+    is_place[column[column != NONE]] = True
+    if family is not None:
+        is_place[family[family != NONE]] = True
+    row = np.repeat(np.arange(problem.rows), np.diff(starts))
+    pure = _pure_limits(row, columns, values, row_lower, row_upper, is_place & (lower >= 0))
+    starts, columns, values, row_lower, row_upper = _with_one_place(
+        starts, columns, values, row_lower, row_upper, pure, is_place, column, job, jobs
+    )
+    row = np.repeat(np.arange(len(row_lower)), np.diff(starts))
+    pure = np.concatenate((pure, np.ones(len(row_lower) - len(pure), dtype=np.bool_)))
+    beside = np.zeros(problem.columns, dtype=np.bool_)  # columns in rows that are no pure limits
+    beside[columns[~pure[row]]] = True
+    loud = ~pure
+    loud[row[beside[columns]]] = True
+    deep = np.zeros(problem.columns, dtype=np.bool_)
+    deep[columns[loud[row]]] = True
+
+    with np.errstate(invalid="ignore"):
+        spans = np.abs(values) * (upper - lower)[columns]
+    spans[np.isnan(spans)] = 0.0
+    reach = np.zeros(len(row_lower))
+    np.maximum.at(reach, row, spans)
+    size = np.maximum(
+        np.where(np.isfinite(row_lower), np.abs(row_lower), 0), np.where(np.isfinite(row_upper), np.abs(row_upper), 0)
+    )
+    by_column = csr_array((values, columns, starts), shape=(len(row_lower), problem.columns)).tocsc()
+    bounds = np.stack((lower, upper), axis=1)
+    entries = len(values)
+    trail = min(2 * problem.columns + 1024, _MOST_TRAIL)
+    row_trail = min(4 * entries + 1024, 2 * _MOST_TRAIL)
+    rows = len(row_lower)
+    sums, infinite = _sums(row, columns, values, bounds, rows)
+    return RowGuard(
+        first, place, column,
+        starts, columns, values,
+        by_column.indptr.astype(np.int64), by_column.indices.astype(np.int64), by_column.data.astype(np.float64),
+        np.stack((row_lower, row_upper, ROW_SLACK * np.maximum(1.0, size), reach), axis=1), loud, deep, integer,
+        bounds, sums, infinite, bounds.copy(), sums.copy(), infinite.copy(), np.full(jobs, NONE),
+        np.zeros((jobs, 2), np.int64),
+        np.zeros(trail, np.int64), np.zeros((trail, 2)), np.zeros(row_trail, np.int64), np.zeros((row_trail, 2)),
+        np.zeros((row_trail, 2), np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.bool_),
+        np.array([0, 0, NONE, problem.rows, 0]),
+    )  # fmt: skip
+
+
+def _pure_limits(
+    row: Ints, columns: Ints, values: Floats, row_lower: Floats, row_upper: Floats, is_place: Bools
+) -> Bools:
+    """Return which rows only limit columns of the placement, all of them from above."""
+    others, negative, positive = (np.zeros(len(row_lower), dtype=np.bool_) for _ in range(3))
+    others[row[~is_place[columns]]] = True
+    negative[row[values < 0]] = True
+    positive[row[values > 0]] = True
+    at_most = np.isneginf(row_lower) & ~negative
+    at_least = np.isposinf(row_upper) & ~positive
+    return ~others & (at_most | at_least)
+
+
+def _with_one_place(
+    starts: Ints, columns: Ints, values: Floats, row_lower: Floats, row_upper: Floats, pure: Bools, is_place: Bools,
+    column: Ints, job: Ints, jobs: int,
+) -> tuple[Ints, Ints, Floats, Floats, Floats]:  # fmt: skip
+    """Add a row for each job of which a row demands something: a job runs in one place at most."""
+    row = np.repeat(np.arange(len(row_lower)), np.diff(starts))
+    helps = (np.isfinite(row_lower)[row] & (values > 0)) | (np.isfinite(row_upper)[row] & (values < 0))
+    demanded = np.zeros(len(is_place), dtype=np.bool_)
+    demanded[columns[helps & ~pure[row] & is_place[columns]]] = True
+    known = column != NONE
+    of_job = np.zeros(jobs, dtype=np.bool_)
+    of_job[job[known][demanded[column[known]]]] = True
+    added = known & of_job[job]
+    if not added.any():
+        return starts, columns, values, row_lower, row_upper
+    by_job = np.argsort(job[added], kind="stable")
+    counts = np.bincount(job[added], minlength=jobs)
+    counts = counts[counts > 0]
+    return (
+        np.concatenate((starts, starts[-1] + np.cumsum(counts))),
+        np.concatenate((columns, column[added][by_job])),
+        np.concatenate((values, np.ones(len(by_job)))),
+        np.concatenate((row_lower, np.full(len(counts), -np.inf))),
+        np.concatenate((row_upper, np.ones(len(counts)))),
+    )
+
+
+def _sums(row: Ints, columns: Ints, values: Floats, bounds: Floats, rows: int) -> tuple[Floats, Ints]:
+    """Return the least and the largest value of each row: the finite terms and the number of infinite ones."""
+    sums, infinite = np.zeros((rows, 2)), np.zeros((rows, 2), dtype=np.int64)
+    for side in range(2):
+        near = np.where((values > 0) == (side == 0), bounds[columns, 0], bounds[columns, 1])
+        endless = np.isinf(near)
+        sums[:, side] = np.bincount(row, weights=values * np.where(endless, 0.0, near), minlength=rows)
+        infinite[:, side] = np.bincount(row[endless], minlength=rows)
+    return sums, infinite
+
+
+def _with_start(side: SideProblem, cluster: Cluster, queue: Ints, start: Schedule, freed: Bools | None) -> SideRows:
+    """Return the guard with the jobs that run entered; rows that these break are relaxed to what they use.
+
+    The rows of `freed` are not asked at all.
+    """
+    first, place, column = columns_of_places(side, cluster)
+    work = cluster.work
+    jobs = len(work.due)
+    lengths = np.diff(np.append(first, len(column)))
+    job = np.repeat(work.job, lengths)
+    guard = guard_of(side.problem, first, place, column, job, jobs, side.columns)
+
+    runs = np.flatnonzero(start.node != NONE)
+    absent = np.ones(jobs, dtype=np.bool_)
+    absent[queue] = False
+    known = (column != NONE) & (absent | (start.node != NONE))[job]
+    bounds = guard.start_bounds.copy()
+    reached = np.zeros(len(bounds), dtype=np.bool_)
+    reached[column[column != NONE]] = True
+    nowhere = side.columns[side.columns != NONE]
+    nowhere = nowhere[~reached[nowhere]]
+    bounds[nowhere, 1] = np.maximum(bounds[nowhere, 0], 0.0)
+    bounds[column[known], 1] = np.maximum(bounds[column[known], 0], 0.0)
+    own = column[first[start.way[runs]] + place[start.node[runs]]]
+    bounds[own[own != NONE]] = 1.0
+    row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
+    demands = _demands(guard, row, side.columns)
+    relaxed = np.zeros(len(guard.sides), dtype=np.bool_) if freed is None else freed.copy()
+    guard.sides[relaxed, 0], guard.sides[relaxed, 1] = -np.inf, np.inf
+    for _ in range(_MOST_RELAXED):
+        sums, infinite = _sums(row, guard.row_columns, guard.row_values, bounds, len(guard.sides))
+        slack = guard.sides[:, 2]
+        over = (infinite[:, 0] == 0) & (sums[:, 0] > guard.sides[:, 1] + slack)
+        under = (infinite[:, 1] == 0) & (sums[:, 1] < guard.sides[:, 0] - slack)
+        guard.sides[over, 1], guard.sides[under, 0] = sums[over, 0], sums[under, 1]
+        relaxed |= over | under
+        guard.start_bounds[:], guard.start_sums[:], guard.start_infinite[:] = bounds, sums, infinite
+        restart(guard)
+        if settle(guard):
+            guard.start_bounds[:], guard.start_sums[:] = guard.bounds, guard.sums
+            guard.start_infinite[:] = guard.infinite
+            commit(guard)
+            break
+        at = int(guard.counts[REFUSING])
+        relaxed[at] = True
+        if is_broken(guard, at):
+            end = 0 if guard.infinite[at, 0] == 0 and guard.sums[at, 0] > guard.sides[at, 1] else 1
+            guard.sides[at, 1 - end] = guard.sums[at, end]
+        else:
+            guard.sides[at, 0], guard.sides[at, 1] = -np.inf, np.inf
+    restart(guard)
+    return SideRows(guard, side, cluster, queue, start, relaxed, demands)
+
+
+def _demands(guard: RowGuard, row: Ints, family: Ints) -> Bools:
+    """Return which rows a job that does not run may break."""
+    is_place = np.zeros(len(guard.bounds), dtype=np.bool_)
+    is_place[family[family != NONE]] = True
+    helps = (np.isfinite(guard.sides[row, 0]) & (guard.row_values > 0)) | (
+        np.isfinite(guard.sides[row, 1]) & (guard.row_values < 0)
+    )
+    found = np.zeros(len(guard.sides), dtype=np.bool_)
+    found[row[helps & is_place[guard.row_columns]]] = True
+    return found

@@ -1,0 +1,129 @@
+"""The side rows of one decision as linear rows, and the column of each way on each node."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+
+import numpy as np
+from msgspec import structs
+
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.lowering.fixing import Fixed
+from gpusched_dsl.compiling.lowering.ground import ground
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.steps import Target
+from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.ir.definitions import Conditions
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement
+from gpusched_dsl.language.checked_policy import NOW
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.policies.broken_rows import broken_rows
+from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.covers import side_rows
+from gpusched_dsl.policies.workload import NONE
+
+ROWS = Target("rows")  # binaries and linear rows alone
+_KEPT = 16  # models whose side rows are remembered
+
+
+@dataclass(frozen=True, eq=False)
+class SideProblem:
+    """`problem` is linear; columns of the placement's variable are where `columns` says, NONE for one that is gone.
+
+    `rows` are those of the model; rows behind them were added, and rows of terms without a linear form are left out.
+    """
+
+    problem: Problem
+    source: Problem
+    columns: Ints  # by the place in the family of the placement's variable
+    rows: Ints  # the row of `source` that each row stands for, NONE for one that was added
+
+
+_known: OrderedDict[tuple[int, ...], tuple[CheckedModel, CheckedModel]] = OrderedDict()
+
+
+def side_model(model: CheckedModel) -> CheckedModel:
+    """Return the part of a model that roles do not explain; that of each model of a run is found once."""
+    # The model of each plan has a clock of its own, which no row depends on otherwise than by its value.
+    lets = (value for name, value in model.lets.items() if name != NOW)
+    key = tuple(map(id, (model.placement, *model.constraints.values(), *model.variables.values(), *lets)))
+    if key in _known:
+        _known.move_to_end(key)
+        kept = _known[key][1]
+        return structs.replace(
+            model, variables=kept.variables, constraints=kept.constraints, objectives=(), decompose=None
+        )
+    found = side_rows(model)
+    _known[key] = (model, found)
+    while len(_known) > _KEPT:
+        _known.popitem(last=False)
+    return found
+
+
+def reads_other_variables(side: CheckedModel, placement: CheckedPlacement) -> bool:
+    """Whether side rows read variables beside that of the placement."""
+    return any(name != placement.variable for name in side.variables)
+
+
+def side_problem(
+    side: CheckedModel, placement: CheckedPlacement, store: ValueStore, limits: MemoryLimits
+) -> SideProblem:
+    """Return the side rows of an instance. Raises DiagnosticError as `ground` does.
+
+    Terms without a linear form may have any value: the rows are then weaker than those of the model.
+    """
+    source = ground(side, structs.replace(store, variables=dict(store.variables), point=None), limits)
+    problem, numbers, rows = source, None, np.arange(source.rows)
+    if not source.is_linear:
+        try:
+            found = reformulate(source, ROWS)
+            problem, numbers = found.problem, found.columns
+            rows = np.full(problem.rows, NONE)
+            stands = np.arange(source.rows) if found.rows is None else np.asarray(found.rows)
+            rows[stands[stands >= 0]] = np.flatnonzero(stands >= 0)
+        except DiagnosticError:
+            problem = _linear_part(source)
+    family = source.variable(placement.variable)
+    columns = np.arange(family.first, family.stop)
+    return SideProblem(problem, source, columns if numbers is None else numbers[columns].astype(np.int64), rows)
+
+
+def _linear_part(problem: Problem) -> Problem:
+    """Return the problem without its nonlinear terms, whose results may have any value, and conditional rows."""
+    lower, upper = problem.row_lower.copy(), problem.row_upper.copy()
+    lower[problem.conditions.rows], upper[problem.conditions.rows] = -np.inf, np.inf
+    return replace(problem, row_lower=lower, row_upper=upper, definitions=(), conditions=Conditions.none())
+
+
+def obeys(side: CheckedModel, store: ValueStore, limits: MemoryLimits, values: Fixed) -> bool:
+    """Whether a plan breaks no side row, as far as propagation finds out. Raises DiagnosticError as `ground` does."""
+    return broken_rows(side, store, values, limits) is None
+
+
+def columns_of_places(side: SideProblem, cluster: Cluster) -> tuple[Ints, Ints, Ints]:
+    """Return `first` (W,), `place` (N,) and `column`: way w on node n is `column[first[w] + place[n]]`."""
+    work = cluster.work
+    rented, exists = np.flatnonzero(work.node_kind == NONE), np.flatnonzero(work.node_kind != NONE)
+    exists = exists[np.argsort(work.node_kind[exists], kind="stable")]
+    kinds = len(work.units)
+    from_kind = np.searchsorted(work.node_kind[exists], np.arange(kinds + 1))
+    place = np.zeros(len(work.node_kind), dtype=np.int64)
+    place[rented] = np.arange(len(rented))
+    place[exists] = len(rented) + np.arange(len(exists)) - from_kind[work.node_kind[exists]]
+
+    counts = len(rented) + np.diff(from_kind)[work.kind]
+    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    way = np.repeat(np.arange(len(work.kind)), counts)
+    within = np.arange(first[-1]) - first[way]
+    node = np.empty(len(way), dtype=np.int64)
+    opens = within < len(rented)
+    node[opens] = rented[within[opens]]
+    node[~opens] = exists[from_kind[work.kind[way[~opens]]] + within[~opens] - len(rented)]
+    codes = [column[way] for column in cluster.ways]
+    codes[cluster.node_at] = cluster.nodes[node]
+    at = side.source.variable(cluster.placement.variable).domain.locate(codes)
+    column = np.where(at >= 0, side.columns[np.maximum(at, 0)] if len(side.columns) else NONE, NONE)
+    return first[:-1], place, column.astype(np.int64)
