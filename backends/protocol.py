@@ -53,7 +53,8 @@ class SolveOptions(Struct, frozen=True):
     `threads` None leaves the number to the solver. `tighten`: problems with integers get the tightening passes;
     `without` names tightening passes to skip, `all` every one. `decompose`: `auto` uses the blocks of `decompose by`
     for large problems, `on` for all, `off` for none. `heuristic`: our own search for a start, within a share of the
-    time limit: `off`, `on`, or `auto`: if the problem is large and no start is given. `tight` requests points that are
+    time limit: `off`, `on`, or `auto`: if the problem is large and no start is given. `second_opinion`: a claim after
+    a short run is confirmed by another configuration (`solving/second_opinion.py`). `tight` requests points that are
     more exact than usual (`ir/tolerances.py`); it is set only for a second run.
     """
 
@@ -66,6 +67,7 @@ class SolveOptions(Struct, frozen=True):
     without: frozenset[str] = frozenset()
     heuristic: str = "auto"
     decompose: str = "auto"
+    second_opinion: bool = False
     tight: bool = False
 
 

@@ -151,6 +151,7 @@ class Model(ModelCampaigns):
         heuristic: str = "auto",
         without: Collection[str] = (),
         decompose: str = "auto",
+        second_opinion: bool = True,
         bound: bool = False,
         judge: str = "highs",
         relax: bool = False,
@@ -173,9 +174,11 @@ class Model(ModelCampaigns):
         limit, a stop by the monitor or Ctrl-C, the result has the best point so far.
 
         `heuristic` is `auto`, `on` or `off`: a search for a good start before the solver's own. `without` names
-        tightening passes to skip, `("all",)` every one; `decompose` is `auto`, `on` or `off`. `judge` is the solver
-        that completes and verifies the plan of a policy; with `bound` it also proves a bound (within `time_limit`, or
-        60 seconds). For policies with `keep running`, the warm start is the previous plan.
+        tightening passes to skip, `("all",)` every one; `decompose` is `auto`, `on` or `off`. With `second_opinion`,
+        HiGHS without presolve confirms a proof for a linear problem with integers that took less than a second.
+
+        `judge` is the solver that completes and verifies the plan of a policy; with `bound` it also proves a bound
+        (within `time_limit`, or 60 seconds). For policies with `keep running`, the warm start is the previous plan.
 
         `method` is another name of `backend`, that of the command line.
 
@@ -204,7 +207,7 @@ class Model(ModelCampaigns):
         check_option_values(
             scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
             bound=bound, judge=judge, relax=relax, duals=duals, reasons=reasons, engine=engine, workers=workers,
-            alternatives=alternatives, within=within, options_of=options_of,
+            alternatives=alternatives, within=within, options_of=options_of, second_opinion=second_opinion,
         )  # fmt: skip
         check_values({"distinct_by": distinct_by})
         checked = self._scenario(scenario, settings)
@@ -216,7 +219,7 @@ class Model(ModelCampaigns):
         options = plain_options(
             SolveOptions(
                 time_limit, gap, threads, seed, dict(solver_options or {}), without=_names(without),
-                heuristic=heuristic, decompose=decompose,
+                heuristic=heuristic, decompose=decompose, second_opinion=second_opinion,
             )
         )  # fmt: skip
         config = SolveConfig(

@@ -246,6 +246,7 @@ def _solver_options(options: argparse.Namespace) -> SolveOptions:
         without=frozenset(options.without),
         heuristic=options.heuristic,
         decompose=options.decompose,
+        second_opinion=options.second_opinion,
     )
 
 

@@ -49,6 +49,7 @@ def solve(
     heuristic: str = "auto",
     without: Collection[str] = (),
     decompose: str = "auto",
+    second_opinion: bool = True,
     relax: bool = False,
     duals: bool = False,
     method: str | None = None,
@@ -72,13 +73,16 @@ def solve(
         shown = f"a problem is needed, not a value of type `{type(problem).__name__}`"
         raise DiagnosticError([Diagnostic("GSM4011", shown, help=help)])
     name = backend if method is None else method
-    check_option_values(backend=name, solver_options=solver_options, monitor=monitor, relax=relax, duals=duals)
+    check_option_values(
+        backend=name, solver_options=solver_options, monitor=monitor, relax=relax, duals=duals,
+        second_opinion=second_opinion,
+    )  # fmt: skip
     check_values({"without": without})
     refuse_policy(name, f"`{problem.name}`")
     options = plain_options(
         SolveOptions(
             time_limit, gap, threads, seed, dict(solver_options or {}), without=frozenset(without),
-            heuristic=heuristic, decompose=decompose,
+            heuristic=heuristic, decompose=decompose, second_opinion=second_opinion,
         )
     )  # fmt: skip
     return solve_compiled(

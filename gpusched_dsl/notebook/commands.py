@@ -23,7 +23,7 @@ MODEL_HELP = "a variable with a model (default: model), a .gsm file, or gsdsl:NA
 # The same name and meaning in the options of the command line and in the methods of a model.
 SOLVE = (
     "scenario", "method", "gap", "time_limit", "threads", "seed", "judge", "bound", "heuristic", "decompose", "engine",
-    "workers", "warm_start", "relax", "duals", "alternatives", "options_of", "without",
+    "workers", "warm_start", "relax", "duals", "alternatives", "options_of", "without", "second_opinion",
 )  # fmt: skip
 RUN = (
     "scenario", "online", "fallback", "seed", "seeds", "time_limit", "gap", "threads", "controllers", "journal",

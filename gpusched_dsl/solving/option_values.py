@@ -120,6 +120,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "why_gap": ("`why_gap` must be True or False", _is_flag),
     "relax": ("`relax` must be True or False", _is_flag),
     "duals": ("`duals` must be True or False", _is_flag),
+    "second_opinion": ("`second_opinion` must be True or False", _is_flag),
     "reasons": ("`reasons` must be True or False", _is_flag),
     "replay": ("`replay` must be True or False", _is_flag),
     "verify": ('`verify` must be "none", "sample", "rows" or "full"', VERIFY.__contains__),
@@ -132,7 +133,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "tell": ("`tell` must be a function of the run", callable),
 }
 NEEDED = ("gap", "seed", "samples", "controllers", "method", "backend", "judge", "bound", "relax", "duals", "reasons",
-          "replay", "verify", "why_gap", "within")  # fmt: skip
+          "replay", "verify", "why_gap", "within", "second_opinion")  # fmt: skip
 
 
 def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:

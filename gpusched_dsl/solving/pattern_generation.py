@@ -49,7 +49,7 @@ def solve_pooled(
     monitor: Monitor | None = None,
 ) -> tuple[AggregatedProblem, Solution]:
     """Return the problem with the last examined patterns, and its solution with a bound for all patterns."""
-    clock = _Clock(options, monitor)
+    clock = _Clock(structs.replace(options, second_opinion=False), monitor)
     sign = _sign(aggregated.problem)
     relaxation = _sift(aggregated, clock)
     small = relaxation.aggregated

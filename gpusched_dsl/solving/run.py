@@ -37,6 +37,7 @@ from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
 from gpusched_dsl.solving.refutation import find_feasible_point
 from gpusched_dsl.solving.repair import repair
 from gpusched_dsl.solving.repair_time import Allowance
+from gpusched_dsl.solving.second_opinion import is_worth_confirming, with_second_opinion
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, check_bound
 
@@ -237,7 +238,9 @@ class Solving:
         if self.backend.capabilities.reformulates:
             self._load(problem)
             assert self.session is not None
-            return self.session.solve(options, start, self.monitor)
+            began = time.perf_counter()
+            answer = self.session.solve(options, start, self.monitor)
+            return self._confirm(problem, answer, time.perf_counter() - began)
         if self.choice.by_blocks and options.heuristic == "auto":
             options = structs.replace(options, heuristic="off")  # generated columns lead to points soon enough
         self.mip_start = mip_start = find_mip_start(
@@ -254,16 +257,31 @@ class Solving:
             self._load(visible)
             assert self.session is not None
             monitor = stated_monitor(self.monitor, self.reformulated, problem, factor)
+            began = time.perf_counter()
             answer = self.session.solve(self._options_in_time(), mip_start.point, monitor)
+            seconds = time.perf_counter() - began
             if not isinstance(answer, SolverResult):
                 message = f"the backend `{self.backend.name}` returned `{type(answer).__name__}` as a result"
                 raise DiagnosticError([Diagnostic("GSM4007", message)])
-            return mip_start.improve(undo_cost_scaling(answer, factor), problem)
+            answer = self._confirm(problem, undo_cost_scaling(answer, factor), seconds)
+            return mip_start.improve(answer, problem)
         except StoppedEarly as stopped:
             self._close()
             if isinstance(stopped, SolverOverran):
                 self.warnings.append(_overrun_warning(self.backend.name))
             return mip_start.improve(SolverResult(Status.LIMIT, reason=stopped.reason), problem)
+
+    def _confirm(self, problem: Problem, answer: SolverResult, seconds: float) -> SolverResult:
+        """The answer after a second opinion, where one is wanted and worth its time."""
+        options = self._options_in_time()
+        if not options.second_opinion or self.deadline.reason:
+            return answer
+        if not is_worth_confirming(problem, answer, self.backend, options, seconds):
+            return answer
+        answer, interrupted = with_second_opinion(problem, answer, self.backend, options, seconds, self.monitor)
+        if interrupted:  # the answer is kept, but no other stage begins
+            self.deadline.interrupt()
+        return answer
 
     def _by_blocks(self, problem: Problem, start: Floats | None) -> SolverResult:
         from gpusched_dsl.solving.decomposition.solve import solve_by_blocks  # loads what most solves do without

@@ -106,7 +106,8 @@ def solver_of(method: Method, options: SolveOptions, clock: Deadline, monitor: M
 
     def solve(problem: Problem) -> Solution:
         rest = clock.rest_of(options.time_limit)
-        return solve_problem(problem, method.backend(), structs.replace(options, time_limit=rest), None, monitor)
+        plain = structs.replace(options, time_limit=rest, second_opinion=False)
+        return solve_problem(problem, method.backend(), plain, None, monitor)
 
     return solve
 

@@ -128,7 +128,7 @@ def _solve_by_policy(
             quotient=None if built.aggregated is None else built.aggregated.quotient,
         )
     patience = BOUND_SECONDS if options.time_limit is None else max(options.time_limit, least_seconds)
-    judge_options = structs.replace(options, gap=0.0, time_limit=patience)
+    judge_options = structs.replace(options, gap=0.0, time_limit=patience, second_opinion=False)
     problem, size = _problem_with_plan(built, decision)
     problem = _without_fixed_integers(problem)
     # A monitor that stopped the policy would also stop this solve at once, and the plan would be lost.
@@ -285,8 +285,8 @@ def prove_bound(
 
     This takes `BOUND_SECONDS` at most if the options have no time limit. Raises DiagnosticError as `solve_built` does.
     """
-    if options.time_limit is None:
-        options = structs.replace(options, time_limit=BOUND_SECONDS)
+    limit = BOUND_SECONDS if options.time_limit is None else options.time_limit
+    options = structs.replace(options, time_limit=limit, second_opinion=False)
     start = None if plan is None or plan.point is None else entries_of_point(plan.problem, plan.point)
     proved, warnings = solve_built(with_own_columns(built), backend, options, start, monitor)
     proved.close()

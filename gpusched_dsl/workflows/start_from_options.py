@@ -7,6 +7,8 @@ the time limit.
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from gpusched_dsl.backends.protocol import Monitor, Silent, SolveOptions
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
@@ -54,7 +56,8 @@ def start_from_options(
         with limit(seconds) as clock:
             begun = built.with_settings(built.scenario.model.start_options)
             begun = method.with_problem(begun, options, clock)
-            solved, _ = method.solve(begun, options, Start(), HeuristicBudget(seconds, monitor))
+            plain = structs.replace(options, second_opinion=False)
+            solved, _ = method.solve(begun, plain, Start(), HeuristicBudget(seconds, monitor))
     except (DiagnosticError, StoppedEarly):
         return Start(), False
     solved.close()

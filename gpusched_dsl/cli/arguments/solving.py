@@ -50,6 +50,12 @@ def add_solve_options(parser: Parser) -> None:
         default="auto",
         help="use the blocks of `decompose by` in the model (default: if it is large)",
     )
+    parser.add_argument(
+        "--no-second-opinion",
+        dest="second_opinion",
+        action="store_false",
+        help="do not confirm the result of a short solve by a second one without presolve",
+    )
     add_engine(parser, None)
     add_without(parser)
     parser.add_argument(

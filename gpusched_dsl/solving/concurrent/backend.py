@@ -59,7 +59,7 @@ class ConcurrentBackend:
         names = [name for name in self._names if self._chosen or _is_useful(name, problem)]
         extras = self._options_by_solver(options)
         threads = max(1, (options.threads or os.cpu_count() or 1) // len(names))
-        shared = structs.replace(options, threads=threads)
+        shared = structs.replace(options, threads=threads, second_opinion=False)
         members: list[Member] = []
         for name in names:
             alone = shared if not members else structs.replace(shared, heuristic="off", decompose="off")

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
-from gpusched_dsl.ir.contradiction import CODE
 from gpusched_dsl.ir.solver_result import MemberResult, SolverResult, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.concurrent.board import Board
+from gpusched_dsl.solving.concurrent.contradictions import contradictions, status_after_contradiction
 from gpusched_dsl.solving.concurrent.member import Member
 from gpusched_dsl.solving.solution import Solution
 
@@ -29,8 +29,8 @@ def combine(members: Sequence[Member], board: Board, seconds: float) -> SolverRe
     solved = {member.name: member.solution for member in members if member.solution is not None}
     if not solved and not board.reason and board.best is None:
         raise _all_refused(members)
-    contradictions = _contradictions(solved, board)
-    status, reason = _status(list(solved.values()), board, bool(contradictions))
+    found = contradictions({name: solution.status for name, solution in solved.items()}, board, HELP)
+    status, reason = _status(list(solved.values()), board, bool(found))
     bound = None if status in NO_POINT else board.bound()
     point = None if status in NO_POINT else board.best
     by = solved.get(board.best_by)
@@ -48,22 +48,18 @@ def combine(members: Sequence[Member], board: Board, seconds: float) -> SolverRe
         members=tuple(
             _member_result(m, board, point is not None, None if bound is None else bound[0]) for m in members
         ),
-        contradictions=contradictions,
+        contradictions=found,
         warnings=_warnings(members),
     )
 
 
 def _status(solutions: Sequence[Solution], board: Board, contradicted: bool) -> tuple[Status, str]:
     found = {solution.status for solution in solutions}
-    if contradicted and (board.best is None or Status.UNBOUNDED in found):
-        return Status.LIMIT, "accuracy"
-    if board.best is not None and Status.UNBOUNDED not in found:
-        if board.is_closed():
-            return Status.OPTIMAL, ""
-        if contradicted:
-            return Status.LIMIT, "accuracy"
-        if Status.OPTIMAL in found:  # within the gap by a solver's own rounding
-            return Status.OPTIMAL, ""
+    if contradicted:
+        return status_after_contradiction(found, board)
+    proved = board.is_closed() or Status.OPTIMAL in found  # the latter: within the gap by a solver's own rounding
+    if board.best is not None and Status.UNBOUNDED not in found and proved:
+        return Status.OPTIMAL, ""
     for status in (Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED):
         if status in found and (board.best is None or status is Status.UNBOUNDED):
             return status, ""
@@ -72,26 +68,6 @@ def _status(solutions: Sequence[Solution], board: Board, contradicted: bool) -> 
     reasons = [solution.reason for solution in solutions if solution.status is Status.LIMIT]
     own = [reason for reason in reasons if reason not in ("interrupt", "")]
     return Status.LIMIT, own[0] if own else "time"
-
-
-def _contradictions(solved: dict[str, Solution], board: Board) -> tuple[Diagnostic, ...]:
-    """What cannot all be true: proofs of different statuses, and what a verified point refutes."""
-    found: list[str] = []
-    if board.best is not None:
-        for solver, solution in solved.items():
-            if solution.status is Status.INFEASIBLE:
-                found.append(f"`{solver}` claims that no point is feasible, but that of `{board.best_by}` is")
-        for solver, bound in board.refuted_bounds().items():
-            text = f"`{solver}` claims that no point is better than {bound:.9g}, but that of `{board.best_by}`"
-            found.append(f"{text} has {board.value:.9g}")
-    claims = {s: one.status for s, one in solved.items() if one.status in (Status.UNBOUNDED, Status.INFEASIBLE)}
-    bounded = sorted(set(board.bounds) - set(board.refuted_bounds()))
-    for solver, status in claims.items():
-        if status is Status.UNBOUNDED:
-            others = [s for s, other in claims.items() if other is Status.INFEASIBLE]
-            found += [f"`{solver}` claims that the problem is unbounded, `{s}` that it is infeasible" for s in others]
-            found += [f"`{solver}` claims that the problem is unbounded, but `{s}` has a bound" for s in bounded[:1]]
-    return tuple(Diagnostic(CODE, f"solvers contradict one another: {text}", help=HELP) for text in found)
 
 
 def _member_result(member: Member, board: Board, has_point: bool, bound_by: str | None) -> MemberResult:
