@@ -161,7 +161,7 @@ class Model(ModelCampaigns):
         engine: str | Engine | None = None,
         workers: int | None = None,
         alternatives: int | None = None,
-        within: float = 0.01,
+        within: float | None = None,
         distinct_by: Collection[str] = (),
         options_of: str | None = None,
     ) -> Result:
@@ -191,16 +191,18 @@ class Model(ModelCampaigns):
 
         `alternatives` is the number of solutions to find, with the best one: distinct in the variables `distinct_by`
         (default: that of the placement, or all integer variables) up to the names of interchangeable elements, and
-        `within` this share of the best. `options_of` names a job, all of whose placements are ranked. The result has
-        `alternatives` and `job_options`. The time limit covers them.
+        `within` this share (default: 0.01) of the best. `options_of` names a job, all of whose placements are ranked.
+        The result has `alternatives` and `job_options`. The time limit covers them.
 
         An infeasible or unbounded problem is a result, not an error, and so is a plan that violates the model. Raises
-        DiagnosticError with all errors in text, data and options and wrong claims of the solver; ValueError for `bound`
-        with a solver, which proves a bound itself, and for `alternatives` or `options_of` with a policy or `relax`.
+        DiagnosticError with all errors in text, data and options and wrong claims of the solver; GSM6002 for `bound`
+        with a solver, which proves a bound itself, for `alternatives` or `options_of` with a policy or `relax`, and for
+        `within` or `distinct_by` without `alternatives`.
         """
         clock = Deadline()
-        from gpusched_dsl.workflows.alternatives_config import AlternativesConfig
+        from gpusched_dsl.workflows.alternatives_config import WITHIN, AlternativesConfig
         from gpusched_dsl.workflows.method import choose_method
+        from gpusched_dsl.workflows.option_rules import check_options, given_options
         from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
 
         backend = _one_method(backend, method)
@@ -212,10 +214,14 @@ class Model(ModelCampaigns):
         check_values({"distinct_by": distinct_by})
         checked = self._scenario(scenario, settings)
         chosen = choose_method(self._workspace, backend, checked.scenario.model, judge=judge, relax=relax)
-        if bound and not chosen.is_policy:
-            raise ValueError(f"`bound` is only for policies: `{backend}` proves a bound itself")
-        if (alternatives is not None or options_of is not None) and (chosen.is_policy or relax):
-            raise ValueError("`alternatives` and `options_of` need a solver, and no relaxation")
+        given = given_options(
+            "solve",
+            {
+                "alternatives": alternatives, "within": within, "distinct_by": distinct_by, "options_of": options_of,
+                "relax": relax, "bound": bound,
+            },
+        )  # fmt: skip
+        check_options("solve", given, backend, chosen.is_policy)
         options = plain_options(
             SolveOptions(
                 time_limit, gap, threads, seed, dict(solver_options or {}), without=_names(without),
@@ -232,7 +238,7 @@ class Model(ModelCampaigns):
             reasons=reasons,
             alternatives=None
             if alternatives is None
-            else AlternativesConfig(int(alternatives), float(within), tuple(distinct_by)),
+            else AlternativesConfig(int(alternatives), WITHIN if within is None else float(within), tuple(distinct_by)),
             options_of=options_of,
         )
         with engine_in_use(engine, workers):

@@ -7,10 +7,10 @@ import argparse
 from msgspec import structs
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
 from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
+from gpusched_dsl.cli.usage import refuse_options
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text
@@ -19,8 +19,7 @@ from gpusched_dsl.workflows.check import WEAKENED, check_all
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    if options.method is not None and not options.deep:
-        raise UsageError("GSM6002", "`--method` is only for `--deep`", "add `--deep`, which grounds for this solver")
+    refuse_options("check", vars(options))
     allowed, deep = permissions(options), (options.method or "highs") if options.deep else None
     several = len(files := gsm_files(options.files)) > 1
     for path in files:

@@ -25,6 +25,7 @@ from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
 from gpusched_dsl.cli.tables import show_with_note
+from gpusched_dsl.cli.usage import refuse_options
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.contradiction import CODE
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -102,14 +103,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
     """Reject contradictory options and unwritable files before a long run."""
     several = len(methods) > 1 or options.seeds is not None
-    if options.journal is not None and several:
-        raise UsageError(
-            "GSM6002",
-            f"`--journal` records one run, but there are several {'methods' if len(methods) > 1 else 'seeds'}",
-            "run each one separately, with its own journal",
-        )
-    if options.replay and options.journal is None:
-        raise UsageError("GSM6002", "`--replay` needs the journal to compare with", "add `--journal DB`")
+    refuse_options("run", {**vars(options), "methods": len(methods) > 1, "seed": options.seed or None})
     outs = [out for out in (options.json, options.csv, options.html) if out == STDOUT]
     if len(outs) > 1:
         raise UsageError("GSM6002", "several documents cannot all go to standard output", "give the others files")

@@ -23,6 +23,7 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.cli.show import check_shown, show_other_solutions, show_result
 from gpusched_dsl.cli.solver_options import solver_options
+from gpusched_dsl.cli.usage import refuse_options
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import check_writable
@@ -36,6 +37,7 @@ from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.summary import size_text
 from gpusched_dsl.workflows.alternatives_config import WITHIN, AlternativesConfig
 from gpusched_dsl.workflows.method import Method, SolverMethod, choose_method
+from gpusched_dsl.workflows.option_rules import as_flag
 from gpusched_dsl.workflows.solve import SolveConfig, solve_compiled, solve_scenario
 
 if TYPE_CHECKING:
@@ -51,10 +53,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     clock = Deadline()
     instance = choose_instance(options, output)
     method = _method(instance, options)
-    if options.bound and not method.is_policy:
-        message = f"`--bound` is only for policies: `{options.method}` proves a bound itself"
-        raise UsageError("GSM6002", message, "remove it")
-    _check_alternatives(options, method, isinstance(instance, LoadedProblem))
+    refuse_options("solve", vars(options), options.method, method.is_policy)
+    if isinstance(instance, LoadedProblem):
+        _refuse_alternatives(options)
     if options.show and not isinstance(instance, LoadedProblem):
         check_shown(options.show, instance.scenario.model)
     method.backend()  # starts its process
@@ -88,25 +89,13 @@ def run(options: argparse.Namespace, output: Output) -> int:
     return exit_code(result)
 
 
-def _check_alternatives(options: argparse.Namespace, method: Method, is_compiled: bool) -> None:
-    """Refuse further solutions where there are none, before a long solve."""
-    for name in ("within", "distinct_by"):
-        if getattr(options, name) is not None and options.alternatives is None:
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(
-                "GSM6002", f"`{option}` is only for `--alternatives K`", "add it, such as `--alternatives 5`"
-            )
+def _refuse_alternatives(options: argparse.Namespace) -> None:
+    """Refuse further solutions of a compiled problem, before a long solve."""
     for name in ("alternatives", "options_of"):
-        if getattr(options, name) is None:
-            continue
-        option = f"--{name.replace('_', '-')}"
-        if method.is_policy:
-            message = f"`{option}` needs a solver: the policy `{options.method}` does not prove that a plan is the best"
-            raise UsageError("GSM6002", message, "choose a solver, such as highs")
-        if options.relax:
-            raise UsageError("GSM6002", f"`{option}` and `--relax` exclude each other", "remove one of them")
-        if is_compiled:
-            message = f"`{option}` needs a `.gsm` file: a compiled problem has no interchangeable elements and jobs"
+        if getattr(options, name) is not None:
+            message = (
+                f"`{as_flag(name)}` needs a `.gsm` file: a compiled problem has no interchangeable elements and jobs"
+            )
             raise UsageError("GSM6002", message, "solve the `.gsm` file")
 
 

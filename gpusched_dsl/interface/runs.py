@@ -116,9 +116,11 @@ class ModelRuns(ModelScenarios):
         With `verify` "rows", all plans are verified against the rows that no role of the placement implies, with
         "sample" some plans; a fast replay at some times. With "full" all rows of all plans are verified, and the
         replay is also simulated by events; with "none" nothing is verified.
-        Values from `set` apply. Raises DiagnosticError as `solve` does, and for online blocks and journals; ValueError
-        for a journal with several methods or seeds, or with values from `set`, which it could not distinguish.
+        Values from `set` apply. Raises DiagnosticError as `solve` does, and for online blocks and journals: GSM6002 for
+        a journal with several methods or seeds, and `replay` without one; ValueError for a journal with values from
+        `set`, which it could not distinguish.
         """
+        from gpusched_dsl.workflows.option_rules import check_options, given_options
         from gpusched_dsl.workflows.run import run_method, run_methods
 
         if not isinstance(method, str):
@@ -127,6 +129,9 @@ class ModelRuns(ModelScenarios):
             names = ", ".join(f"`{name}`" for name in self._values.names)
             raise ValueError(f"a journal knows the files of a run, and {names} was set: state it in the scenario")
         check_option_values(stop=stop, tell=tell)
+        several = {"methods": not isinstance(method, str), "seeds": seeds is not None}
+        given = given_options("run", {**several, "seed": seed or None, "journal": journal, "replay": replay})
+        check_options("run", given)
         config = self._run_config(
             scenario, settings, online=online, method=method if isinstance(method, str) else "highs", seed=seed,
             time_limit=time_limit, gap=gap, threads=threads, controllers=controllers, fallback=fallback,

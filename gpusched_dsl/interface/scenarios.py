@@ -76,19 +76,22 @@ class ModelScenarios:
         """Return the diagnostics of reading that are not errors."""
         return self._warnings
 
-    def check(self, *, strict: bool = True, deep: bool = False, method: str = "highs") -> tuple[Diagnostic, ...]:
+    def check(self, *, strict: bool = True, deep: bool = False, method: str | None = None) -> tuple[Diagnostic, ...]:
         """Return all diagnostics of the text and the data of its scenarios that need no solver.
 
         These are the diagnostics of `gsdsl check`: names, types and units of all blocks, with and without scenarios,
         then the data of each complete scenario. With `deep`, also the problem of each complete scenario is built for
-        the solver `method`, without solving. Returns the warnings; raises DiagnosticError if there is an error, unless
-        `strict` is False: then errors are in the tuple. Values from `set` are ignored.
+        the solver `method` (by default HiGHS), without solving. Returns the warnings; raises DiagnosticError if there
+        is an error, unless `strict` is False: then errors are in the tuple; and GSM6002 for `method` without `deep`.
+        Values from `set` are ignored.
         """
         from gpusched_dsl.workflows.check import check_all
+        from gpusched_dsl.workflows.option_rules import check_options, given_options
 
+        check_options("check", given_options("check", {"deep": deep, "method": method}))
         diagnostics = Diagnostics()
         diagnostics.extend(self._warnings)
-        check_all(self._workspace, diagnostics, self._permissions, deep=method if deep else None)
+        check_all(self._workspace, diagnostics, self._permissions, deep=(method or "highs") if deep else None)
         if strict:
             diagnostics.raise_if_errors()
         return tuple(diagnostics)

@@ -102,7 +102,7 @@ def _explain(model: Model, options: argparse.Namespace) -> Any:
 
 
 def _check(model: Model, options: argparse.Namespace) -> CheckedDiagnostics:
-    found = model.check(deep=options.deep, method=options.method or "highs")
+    found = model.check(deep=options.deep, method=options.method)
     if options.strict and found:
         raise DiagnosticError(found)
     return CheckedDiagnostics(found)

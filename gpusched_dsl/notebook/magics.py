@@ -14,6 +14,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mea
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.notebook.cells import gsm
 from gpusched_dsl.notebook.commands import COMMANDS
+from gpusched_dsl.workflows.option_rules import as_flag, check_options, given_options
 
 DEFAULT_NAME = "model"
 
@@ -77,6 +78,7 @@ class Magics:
         if options is None:
             return None
         command.refuse_others(options, parser)
+        check_options(name, given_options(name, {**vars(options), "seed": None}), spell=as_flag)
         return command.run(self._model(options), options)
 
     def _model(self, options: Any) -> Model:

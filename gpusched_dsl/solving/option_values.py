@@ -133,7 +133,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "tell": ("`tell` must be a function of the run", callable),
 }
 NEEDED = ("gap", "seed", "samples", "controllers", "method", "backend", "judge", "bound", "relax", "duals", "reasons",
-          "replay", "verify", "why_gap", "within", "second_opinion")  # fmt: skip
+          "replay", "verify", "why_gap", "second_opinion")  # fmt: skip
 
 
 def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:

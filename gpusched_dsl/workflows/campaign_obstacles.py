@@ -13,7 +13,8 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.solver_options import uses_solver
-from gpusched_dsl.solving.methods import obstacle_of
+from gpusched_dsl.solving.methods import is_policy, obstacle_of
+from gpusched_dsl.workflows.option_rules import given_options, option_diagnostics
 from gpusched_dsl.workflows.text_start import start_of_text
 
 
@@ -21,7 +22,7 @@ def run_obstacles(workspace: Workspace) -> RunObstacles:
     """Return the function of a run and its model that returns why the run cannot be executed.
 
     A diagnostic without a place is about the method, a method that an option names (GSM4001, GSM4016), or the file of
-    a warm start (GSM2002, GSM2003); others are about an option that nothing reads (GSM4004).
+    a warm start (GSM2002, GSM2003); others are about an option that nothing reads (GSM4004, GSM6002).
     """
     obstacle = obstacle_of(workspace)
 
@@ -29,7 +30,9 @@ def run_obstacles(workspace: Workspace) -> RunObstacles:
         named = [run.method, *(str(run.options[name]) for name in NAMES_METHOD if name in run.options)]
         found = next((why for name in named if (why := obstacle(name, model)) is not None), None)
         found = found or _start_obstacle(workspace, run)
-        return _unread_options(workspace, run, model) if found is None else [found]
+        if found is not None:
+            return [found]
+        return [*_meaningless_options(workspace, run), *_unread_options(workspace, run, model)]
 
     return obstacles
 
@@ -43,6 +46,15 @@ def _start_obstacle(workspace: Workspace, run: GridRun) -> Diagnostic | None:
     except DiagnosticError as error:
         return structs.replace(error.diagnostics[0], primary=None)
     return None
+
+
+def _meaningless_options(workspace: Workspace, run: GridRun) -> list[Diagnostic]:
+    """Return the options that are only for methods of another kind."""
+    found: list[Diagnostic] = []
+    for option in given_options(run.verb, run.options):
+        own = option_diagnostics(run.verb, {option}, run.method, is_policy(workspace, run.method))
+        found += [structs.replace(one, primary=run.option_spans[option], label="not read") for one in own]
+    return found
 
 
 def _unread_options(workspace: Workspace, run: GridRun, model: CheckedModel) -> list[Diagnostic]:

@@ -35,6 +35,7 @@ from gpusched_dsl.online.solver_options import unread_options, uses_solver
 from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.reporting.runs.summary import title
+from gpusched_dsl.workflows.option_rules import check_options
 
 Tell = Callable[[SimulationLoop], None]  # called at the start of a run and after every plan
 Stop = Callable[[], bool]
@@ -206,10 +207,10 @@ def run_methods(
 
     The row of a refused method has the diagnostics; if all methods are refused, DiagnosticError is raised. After Ctrl-C
     and `stop`, the finished rows and the row of the current method are kept. Raises KeyboardInterrupt as `run_method`
-    does if there is no row yet, and ValueError for a journal, which records one run.
+    does if there is no row yet, and DiagnosticError (GSM6002) for a journal, which records one run.
     """
     if config.journal is not None:
-        raise ValueError("a journal records one run: give each method a separate journal")
+        check_options("run", {"journal", "methods"})
     rows: list[RunRow] = []
     known: _SharedBounds | None = None  # of the first method that has a bound
     control = Control()

@@ -69,7 +69,7 @@ def test_a_bound_and_a_gap(model: gs.Model) -> None:
     # The tables are those of the plan, also after another problem was built for the bound.
     assert result.placement is not None
     assert result.placement["cost"].sum() == pytest.approx(result.terms["rent"])
-    with pytest.raises(ValueError, match="`highs` proves a bound itself"):
+    with pytest.raises(gs.DiagnosticError, match="`highs` proves a bound itself"):
         model.solve("Small", bound=True)
 
 

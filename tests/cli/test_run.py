@@ -239,7 +239,7 @@ def test_a_method_that_is_refused_stands_in_the_table(gsdsl: Run, three: Path, m
     ("arguments", "said"),
     [
         (["--methods", "FIFO,Greedy", "--journal", "j.db"], "records one run"),
-        (["--replay"], "needs the journal"),
+        (["--replay"], "only for `--journal DB`"),
         (["--json", "-", "--html", "-"], "standard output"),
         (["--csv", "-"], "name a folder"),
         (["--method", "FIFO", "--methods", "FIFO,Greedy"], "not allowed with"),

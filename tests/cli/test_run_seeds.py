@@ -67,7 +67,7 @@ def test_a_method_that_is_refused_is_left_out_of_the_means(gsdsl: Run, noisy: Pa
     assert found.grid().columns[1].texts[1].strip() == "-"
     done = gsdsl("run", noisy, "--seeds", "3,4")
     assert (done.code, "means over seeds 3, 4" in done.out) == (0, True)
-    assert "several seeds" in gsdsl("run", noisy, "--seeds", "1,2", "--journal", "x").err
+    assert "a journal records one run" in gsdsl("run", noisy, "--seeds", "1,2", "--journal", "x").err
     for wrong, words in (
         ("1.5", "`1.5` is not"),
         ("5..3", "the last one is smaller"),
@@ -94,7 +94,7 @@ def test_wrong_seeds_in_python(noisy: Path) -> None:
         with pytest.raises(gs.DiagnosticError, match="GSM4011") as caught:
             model.run(seeds=seeds)
         assert words in str(caught.value)
-    with pytest.raises(ValueError, match="journal"):
+    with pytest.raises(gs.DiagnosticError, match="journal"):
         model.run(seeds=[1, 2], journal=noisy.with_suffix(".db"))
 
 
