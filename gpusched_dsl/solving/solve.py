@@ -12,6 +12,7 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes, changes
 from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, StoppedEarly, grace, limit, stage
+from gpusched_dsl.ir.definitions import IntervalDefinition
 from gpusched_dsl.ir.one_process import refuse_fork
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Tolerances
@@ -59,6 +60,8 @@ def solve_problem(
     allowed = tolerances or Tolerances()
     with deadline_of(options.time_limit, monitor) as deadline, foreign_failures(chosen):
         try:
+            if start is None:
+                start = _find_schedule(problem, chosen, options, monitor)
             reformulated = _reformulate(problem, chosen, options, reformulations)
             run = Solving(chosen, reformulated, options, monitor, allowed, deadline)
             solved = run.run(map_start(reformulated, start))
@@ -144,6 +147,17 @@ def _reformulate(
             return reformulate(problem, target, tighten=options.tighten, without=options.without)
 
         return make() if others is None else others.get(problem, target, make)
+
+
+def _find_schedule(problem: Problem, backend: Backend, options: SolveOptions, monitor: Monitor | None) -> Floats | None:
+    """A start of a problem with intervals, found before it is reformulated; None for none."""
+    if not any(isinstance(d, IntervalDefinition) for d in problem.definitions):
+        return None
+    from gpusched_dsl.solving.primal.list_schedule import schedule_start  # loads what most solves do without
+
+    with stage(REFORMULATION):
+        refuse_unusable(problem)
+        return schedule_start(problem, backend, options, monitor)
 
 
 def _choose_loading(solved: Solution, solver_changes: Changes) -> Loading:
