@@ -39,7 +39,14 @@ if TYPE_CHECKING:
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.ir.solver_result import SolverResult, Status
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
-    from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+    from gpusched_dsl.language.diagnostics.errors import (
+        DataError,
+        DiagnosticError,
+        LimitError,
+        ModelError,
+        SolverError,
+        UsageError,
+    )
     from gpusched_dsl.language.scenarios.formats import FormatColumn, Option
     from gpusched_dsl.policies.plug_ins import PlaceRule
     from gpusched_dsl.reporting.comparison import Comparison
@@ -59,6 +66,7 @@ _HOMES = {
     "Backend": "gpusched_dsl.backends.protocol",
     "Capabilities": "gpusched_dsl.backends.protocol",
     "Comparison": "gpusched_dsl.reporting.comparison",
+    "DataError": "gpusched_dsl.language.diagnostics.errors",
     "DecisionExplanation": "gpusched_dsl.workflows.why",
     "Definition": "gpusched_dsl.ir.definitions.base",
     "Diagnostic": "gpusched_dsl.language.diagnostics.diagnostic",
@@ -72,8 +80,10 @@ _HOMES = {
     "Format": "gpusched_dsl.data.formats.shape",
     "FormatColumn": "gpusched_dsl.language.scenarios.formats",
     "FormatTable": "gpusched_dsl.data.formats.shape",
+    "LimitError": "gpusched_dsl.language.diagnostics.errors",
     "LiveEventLoop": "gpusched_dsl.interface.live",
     "Model": "gpusched_dsl.api",
+    "ModelError": "gpusched_dsl.language.diagnostics.errors",
     "Monitor": "gpusched_dsl.backends.protocol",
     "NamedDistribution": "gpusched_dsl.ir.distributions.named",
     "Note": "gpusched_dsl.compiling.passes.steps",
@@ -94,10 +104,12 @@ _HOMES = {
     "Setting": "gpusched_dsl.interface.scenarios",
     "Severity": "gpusched_dsl.language.diagnostics.diagnostic",
     "SolveOptions": "gpusched_dsl.backends.protocol",
+    "SolverError": "gpusched_dsl.language.diagnostics.errors",
     "SolverProgress": "gpusched_dsl.backends.protocol",
     "SolverResult": "gpusched_dsl.ir.solver_result",
     "Status": "gpusched_dsl.ir.solver_result",
     "Target": "gpusched_dsl.compiling.passes.steps",
+    "UsageError": "gpusched_dsl.language.diagnostics.errors",
     "compile": "gpusched_dsl.api",
     "load": "gpusched_dsl.api",
     "loads": "gpusched_dsl.api",
@@ -113,6 +125,7 @@ __all__ = [
     "Backend",
     "Capabilities",
     "Comparison",
+    "DataError",
     "DecisionExplanation",
     "Definition",
     "Diagnostic",
@@ -126,8 +139,10 @@ __all__ = [
     "Format",
     "FormatColumn",
     "FormatTable",
+    "LimitError",
     "LiveEventLoop",
     "Model",
+    "ModelError",
     "Monitor",
     "NamedDistribution",
     "Note",
@@ -148,10 +163,12 @@ __all__ = [
     "Setting",
     "Severity",
     "SolveOptions",
+    "SolverError",
     "SolverProgress",
     "SolverResult",
     "Status",
     "Target",
+    "UsageError",
     "compile",
     "load",
     "loads",

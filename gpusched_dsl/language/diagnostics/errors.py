@@ -10,11 +10,25 @@ from gpusched_dsl.language.source import Span
 
 
 class DiagnosticError(Exception):
-    """An error that ends the work; `diagnostics` has the reasons (at least one is an error)."""
+    """An error that ends the work; `diagnostics` has the reasons (at least one is an error).
+
+    What is raised is the subclass for the code of the first error (`error_class`), if there is one.
+    """
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def __new__(cls, diagnostics: Iterable[Diagnostic] = (), *more: object) -> DiagnosticError:
+        if cls is not DiagnosticError:
+            return super().__new__(cls)
+        found = tuple(diagnostics)  # which may be readable only once
+        first = _first_error(found)
+        error = super().__new__(DiagnosticError if first is None else error_class(first.code))
+        error.diagnostics = found
+        return error
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
-        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
-        first = next((d for d in self.diagnostics if d.severity is Severity.ERROR), None)
+        self.diagnostics = self.diagnostics or tuple(diagnostics)
+        first = _first_error(self.diagnostics)
         super().__init__(f"{first.code}: {first.message}" if first else "no diagnostics")
 
     def __reduce__(self) -> tuple[type[DiagnosticError], tuple[tuple[Diagnostic, ...]]]:
@@ -26,6 +40,53 @@ class DiagnosticError(Exception):
     def _render_traceback_(self) -> list[str]:
         """Return what IPython and Jupyter show of the error: the diagnostics without a traceback."""
         return render_text(self.diagnostics, color=True).rstrip("\n").split("\n")
+
+
+class ModelError(DiagnosticError):
+    """A text is wrong, or no problem can be made of it: GSM1xxx, GSM3xxx, and most of GSM70xx."""
+
+
+class DataError(DiagnosticError):
+    """A data file, a value, an event or a profile is wrong: GSM2xxx and GSM52xx."""
+
+
+class SolverError(DiagnosticError):
+    """A solver, or a program that plans, fails or gives a wrong answer."""
+
+
+class UsageError(DiagnosticError):
+    """A call or a command is wrong: GSM60xx, and the options of GSM40xx."""
+
+
+class LimitError(DiagnosticError):
+    """Something is larger than its limit, such as that of memory."""
+
+
+_SOLVER = frozenset((4002, 4003, *range(4006, 4010), *range(4012, 4016), 4017, 4018, 7012, 7013, 7014, 7018, 7019))
+_USAGE = frozenset((7003, 7021))
+_LIMIT = frozenset((1003, 1004, 1033, 1666, 2006, 2007, 3001, 5504, 6014, 7004))
+_BY_RANGE: tuple[tuple[range, type[DiagnosticError]], ...] = (
+    (range(1000, 2000), ModelError),
+    (range(2000, 3000), DataError),
+    (range(3000, 4000), ModelError),
+    (range(4000, 5000), UsageError),
+    (range(5200, 5300), DataError),
+    (range(6000, 7000), UsageError),
+    (range(7000, 8000), ModelError),
+)
+
+
+def error_class(code: str) -> type[DiagnosticError]:
+    """Return the class of the errors with a code; `DiagnosticError` for journals, stores, clusters and defects."""
+    number = int(code.removeprefix("GSM"))
+    for numbers, kind in ((_LIMIT, LimitError), (_SOLVER, SolverError), (_USAGE, UsageError)):
+        if number in numbers:
+            return kind
+    return next((kind for numbers, kind in _BY_RANGE if number in numbers), DiagnosticError)
+
+
+def _first_error(diagnostics: Iterable[Diagnostic]) -> Diagnostic | None:
+    return next((d for d in diagnostics if d.severity is Severity.ERROR), None)
 
 
 class Diagnostics:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DataError
 
 VERSION = 1
 LONGEST_LINE = 16 * 1024 * 1024  # bytes
@@ -128,7 +128,7 @@ _with_id = msgspec.json.Decoder(_WithId)
 _object: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
 
-class Refused(DiagnosticError):
+class Refused(DataError):
     """A line that is no event: `id` is that of the line, where it has one."""
 
     def __init__(self, diagnostic: Diagnostic, id: str | None = None) -> None:
