@@ -23,6 +23,7 @@ BUILT_IN = {
     "cvxpy": "gpusched_dsl.backends.cvxpy.backend:CvxpyBackend",
     "highs": "gpusched_dsl.backends.highs.backend:HighsBackend",
     "scip": "gpusched_dsl.backends.scip.backend:ScipBackend",
+    "search": "gpusched_dsl.backends.search.backend:SearchBackend",
 }
 
 CONCURRENT, AND = "concurrent", "+"

@@ -45,7 +45,7 @@ def status_text(status: Status, reason: str, has_point: bool) -> str:
         case Status.OPTIMAL:
             return "optimal"
         case Status.FEASIBLE:
-            return "feasible: the plan of a policy, verified by the model" + (f"; {what}" if reason else "")
+            return "feasible: verified by the model, nothing is proved" + (f"; {what}" if reason else "")
         case Status.BROKEN:
             return "broken: the plan of the policy violates constraints of the model"
         case Status.INFEASIBLE:

@@ -121,7 +121,7 @@ class Solving:
         return self._solution(stages, loading)
 
     def _stages(self, start: Floats | None) -> list[_Stage]:
-        """Solve for one objective after the other, as long as each is proved."""
+        """Solve for one objective after the other, as long as each is proved, or by a backend that proves nothing."""
         objectives = self.problem.objectives
         if len(objectives) <= 1:
             return [self._stage(self.problem, self.reformulated.original, 0, start)]
@@ -148,7 +148,8 @@ class Solving:
             if stage.answer.status is Status.INFEASIBLE and kept:
                 raise DiagnosticError([_lost_point(problem, self.backend.name)])
             stages.append(stage)
-            if stage.answer.status is not Status.OPTIMAL or stage.checked_point is None or stage.stated_point is None:
+            goes_on = stage.answer.status in (Status.OPTIMAL, Status.FEASIBLE)  # a search proves nothing
+            if not goes_on or stage.checked_point is None or stage.stated_point is None:
                 break
             if number == 0 and self.mip_start.point is not None:
                 given = self.mip_start.point  # the start, completed

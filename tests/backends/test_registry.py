@@ -56,7 +56,7 @@ def test_other_packages_can_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: {"other": added})
     registry._known_backends.cache_clear()
     try:
-        assert registry.backend_names() == ("cpsat", "cvxpy", "highs", "other", "scip")
+        assert registry.backend_names() == ("cpsat", "cvxpy", "highs", "other", "scip", "search")
     finally:
         registry._known_backends.cache_clear()
 

@@ -31,7 +31,7 @@ def test_the_report_of_a_plan(gsdsl: Run, rented: Callable[..., Path]) -> None:
     assert done.code == 0, done.err
     lines = done.out.splitlines()
     assert lines[0] == "CapacityPlanning, scenario Small, with Greedy, completed by highs"
-    assert "status       feasible: the plan of a policy, verified by the model" in lines
+    assert "status       feasible: verified by the model, nothing is proved" in lines
     assert "gap" not in done.out
     assert "bound" not in done.out
     assert "placement: 3 jobs on " in done.out
@@ -235,7 +235,7 @@ def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path,
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert "feasible: the plan of a policy, verified by the model; stopped by Ctrl-C" in out
+    assert "feasible: verified by the model, nothing is proved; stopped by Ctrl-C" in out
     assert "stopping with the best solution so far" in err
     found = json.loads((tmp_path / "out.json").read_text())
     assert (found["status"], found["reason"]) == ("feasible", "interrupt")

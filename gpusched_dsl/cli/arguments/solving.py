@@ -28,7 +28,10 @@ from gpusched_dsl.cli.arguments.values import count_of_at_least_two, fraction, n
 def add_solve_options(parser: Parser) -> None:
     parser.add_argument("file", type=path, metavar="FILE", help=PROBLEM_HELP)
     add_instance_options(parser)
-    add_method(parser, "highs, scip, cvxpy, cpsat, concurrent (several at once), or a policy such as Greedy")
+    add_method(
+        parser,
+        "highs, scip, cvxpy, cpsat, search (local search), concurrent (several at once), or a policy such as Greedy",
+    )
     add_limits(parser)
     add_seed(parser, "the random seed of the solver or policy")
     add_judge(parser)
@@ -110,7 +113,7 @@ def add_watch_options(parser: Parser) -> None:
     parser.add_argument("file", type=path, metavar="FILE", help=FILE_HELP)
     parser.add_argument("--check-only", action="store_true", help="do not solve")
     add_instance_options(parser)
-    add_method(parser, "highs, scip, cvxpy, cpsat, or a policy such as Greedy")
+    add_method(parser, "highs, scip, cvxpy, cpsat, search, or a policy such as Greedy")
     add_limits(parser)
     add_seed(parser, "the random seed of the solver or policy")
 

@@ -1,0 +1,104 @@
+"""A linear problem as the arrays of the local search: scaled rows and costs, choices, a first point."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gpusched_dsl.backends.search.kernel import NOTHING, SearchModel, SearchState
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
+from gpusched_dsl.ir.problem import Problem
+
+INTEGRALITY = 1e-6
+
+
+def arrays_of(problem: Problem) -> SearchModel:
+    """Return the arrays of a linear problem with at most one objective, to be minimised."""
+    matrix, columns = problem.matrix, problem.columns
+    by_row = csr_array((matrix.values, matrix.columns, matrix.starts), shape=(matrix.rows, columns), dtype=np.float64)
+    largest = np.zeros(matrix.rows)
+    filled = np.flatnonzero(np.diff(matrix.starts))
+    if len(filled):
+        largest[filled] = np.maximum.reduceat(np.abs(matrix.values), matrix.starts[filled])
+    scale = 1.0 / np.where(largest > 0, largest, 1.0)
+    counts = np.diff(matrix.starts)
+    by_row.data = by_row.data * np.repeat(scale, counts)
+    by_column = by_row.tocsc()
+    costs = np.zeros(columns)
+    if problem.objectives:
+        sign = -1.0 if problem.objectives[0].sense == "maximize" else 1.0
+        costs = sign * problem.objectives[0].costs(columns)
+    top = float(np.abs(costs).max(initial=0.0))
+    lower, upper = problem.lower.copy(), problem.upper.copy()
+    integer = problem.integer
+    lower[integer], upper[integer] = (
+        np.ceil(lower[integer] - INTEGRALITY),
+        np.floor(upper[integer] + INTEGRALITY),
+    )
+    choice, members_from, members, must = choices(problem, by_row)
+    return SearchModel(
+        lower, upper, integer, costs / top if top > 0 else costs, problem.row_lower * scale, problem.row_upper * scale,
+        matrix.starts.astype(np.int64), matrix.columns.astype(np.int32), by_row.data,
+        by_column.indptr.astype(np.int64), by_column.indices.astype(np.int32), by_column.data,
+        choice, members_from, members, np.flatnonzero(costs).astype(np.int32),
+        np.flatnonzero((lower < upper) & integer).astype(np.int32), must,
+    )  # fmt: skip
+
+
+def choices(problem: Problem, by_row: csr_array) -> tuple[Int32s, Ints, Int32s, Bools]:
+    """Return the choice of each column and the columns of each: rows `sum x_j <= 1` or `= 1` over binaries.
+
+    A column is in one choice at most, that of the first such row.
+    """
+    binary = problem.integer & (problem.lower >= 0) & (problem.upper <= 1)
+    counts = np.diff(by_row.indptr)
+    row_of = np.repeat(np.arange(by_row.shape[0]), counts)
+    fits = binary[by_row.indices] & (np.abs(problem.matrix.values - 1.0) < 1e-12)
+    odd = np.bincount(row_of[~fits], minlength=by_row.shape[0]) > 0
+    of_choice: Bools = ~odd & (counts > 1) & (np.abs(problem.row_upper - 1.0) < 1e-12) & (problem.row_lower <= 1.0)
+    entries = np.flatnonzero(of_choice[row_of])
+    choice = np.full(problem.columns, NOTHING, dtype=np.int32)
+    _, first = np.unique(by_row.indices[entries], return_index=True)
+    kept = entries[np.sort(first)]
+    rows, number = np.unique(row_of[kept], return_inverse=True)
+    column = by_row.indices[kept]
+    choice[column] = number
+    order = np.argsort(number, kind="stable")
+    sizes = np.bincount(number, minlength=len(rows))
+    return (
+        choice,
+        np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        column[order].astype(np.int32),
+        (problem.row_lower[rows] > 0.5),
+    )
+
+
+def state_at(model: SearchModel, point: Floats) -> SearchState:
+    """Return the state of a search at a point within the bounds, with integers at integers."""
+    rows = len(model.row_lower)
+    row_of = np.repeat(np.arange(rows), np.diff(model.starts))
+    activity = np.bincount(row_of, weights=model.values * point[model.columns], minlength=rows).astype(np.float64)
+    wrong = (activity > model.row_upper + 1e-9) | (activity < model.row_lower - 1e-9)
+    listed = np.flatnonzero(wrong)
+    violated = np.zeros(rows, dtype=np.int32)
+    violated[: len(listed)] = listed
+    place = np.full(rows, NOTHING, dtype=np.int32)
+    place[listed] = np.arange(len(listed))
+    chosen = np.full(len(model.members_from) - 1, NOTHING, dtype=np.int32)
+    set_ = np.flatnonzero((model.choice != NOTHING) & (point > 0.5))
+    chosen[model.choice[set_]] = set_
+    return SearchState(
+        point.astype(np.float64), activity, np.ones(rows), violated, place, np.zeros(len(point), dtype=np.int64),
+        chosen, point.astype(np.float64), np.array([float(model.costs @ point), np.inf, 1.0, 0.5, 0.01]),
+        np.array([len(listed), 0, 0, 0, 0], dtype=np.int64), np.zeros(64, dtype=np.int32), np.zeros(64),
+    )  # fmt: skip
+
+
+def first_point(model: SearchModel) -> Floats:
+    """Return the point that bounds and costs suggest: each column at its cheaper bound, 0 where it has none."""
+    near = np.where(model.costs >= 0, model.lower, model.upper)
+    far = np.where(model.costs >= 0, model.upper, model.lower)
+    point = np.where(np.isfinite(near), near, np.where(np.isfinite(far), far, 0.0))
+    # Of a choice only one column is set.
+    point = np.where(model.choice != NOTHING, model.lower, point)
+    return np.clip(point, model.lower, model.upper)

@@ -1,0 +1,182 @@
+"""Local search behind the backend protocol: points of linear models of any form and size, without proofs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from gpusched_dsl.backends.interrupt import Control, CtrlC
+from gpusched_dsl.backends.protocol import (
+    NUMBER,
+    Capabilities,
+    Exchange,
+    Monitor,
+    Session,
+    Silent,
+    SolveOptions,
+    SolverProgress,
+)
+from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
+from gpusched_dsl.backends.search.kernel import HAS_BEST, IMPROVED, STEPS, SearchModel, SearchState, search
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import SolverResult, Status
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.version import __version__
+
+CALL_SECONDS: Final = 0.05  # about how long one call of the kernel takes, so that it can be stopped
+LEAST_STEPS: Final = 300_000  # without a better point, after which the search ends by itself
+STEPS_BY_COLUMN: Final = 20
+REST_SECONDS: Final = 10.0  # for the continuous columns, without a time limit
+
+
+class SearchBackend:
+    """Linear problems by local search; everything else is reformulated first."""
+
+    name = "search"
+    capabilities = Capabilities(
+        duals=False, threads=False, whole=True, text_options={"steps": NUMBER, "patience": NUMBER}
+    )
+
+    def versions(self) -> dict[str, str]:
+        return {"gsdsl": __version__, "numpy": np.__version__}
+
+    def open(self, problem: Problem) -> Session:
+        return SearchSession(problem)
+
+
+class SearchSession(Session):
+    """One problem as the arrays of the search."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._model = arrays_of(problem)
+
+    def close(self) -> None:
+        """Nothing outlasts the objects."""
+
+    def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
+        """Search from a start, or from the bounds that costs suggest. Raises DiagnosticError (GSM4004, GSM4005).
+
+        Ends at the time limit, after `steps` steps or `patience` steps without a better point, at Ctrl-C. With the
+        same seed, and a limit in steps, the point is always the same.
+        """
+        began = time.perf_counter()
+        steps, patience = _limits(options.extra, self._problem.columns)
+        model, problem = self._model, self._problem
+        if (model.lower > model.upper).any() or (model.row_lower > model.row_upper).any():
+            return SolverResult(Status.INFEASIBLE)
+        if not problem.integer.any():
+            return self._with_rest(None, options, began, "")
+        point = first_point(model)
+        if start is not None:
+            given = np.where(np.isfinite(start), start, point)
+            point = np.clip(np.where(problem.integer, np.rint(given), given), model.lower, model.upper)
+        state = state_at(model, point)
+        search(model, state, 0, np.random.default_rng(0))  # machine code, the first time: no time of the search
+        began = time.perf_counter()
+        control = Control()
+        with CtrlC(control):
+            reason = self._run(model, state, options, steps, patience, control, monitor or Silent())
+        counts = {"iterations": float(state.counts[STEPS])}
+        if not state.counts[HAS_BEST]:
+            if problem.integer.all():
+                seconds = time.perf_counter() - began
+                return SolverResult(
+                    Status.LIMIT, reason=reason or "iterations", solve_seconds=seconds, statistics=counts
+                )
+            return self._with_rest(state.point, options, began, reason, counts)
+        return self._with_rest(state.best, options, began, reason, counts)
+
+    def _run(
+        self,
+        model: SearchModel,
+        state: SearchState,
+        options: SolveOptions,
+        steps: float,
+        patience: float,
+        control: Control,
+        monitor: Monitor,
+    ) -> str:
+        """Search until a limit; return which one, "" for the end by itself."""
+        rng = np.random.default_rng(options.seed)
+        length, told = 64, -1.0
+        exchange = monitor if isinstance(monitor, Exchange) else None
+        while state.counts[STEPS] < steps:
+            if control.stop_requested or monitor.stop_requested:
+                return "interrupt"
+            if options.time_limit is not None and control.seconds > options.time_limit:
+                return "time"
+            if state.counts[HAS_BEST] and state.counts[STEPS] - state.counts[IMPROVED] > patience:
+                return ""
+            before, improved = time.perf_counter(), int(state.counts[IMPROVED])
+            search(model, state, int(min(length, steps - state.counts[STEPS])), rng)
+            taken = time.perf_counter() - before
+            length = max(1, min(2 * length, int(length * CALL_SECONDS / max(taken, 1e-9))))
+            if control.seconds - told > CALL_SECONDS:
+                told = control.seconds
+                best = float(self._value(state.best)) if state.counts[HAS_BEST] else None
+                monitor.progress(SolverProgress(told, best, None, iterations=int(state.counts[STEPS])))
+            if exchange is not None and state.counts[HAS_BEST] and state.counts[IMPROVED] != improved:
+                exchange.take_improvement(state.best.copy())
+        return "iterations"
+
+    def _value(self, point: Floats) -> float:
+        return self._problem.objectives[0].value(point) if self._problem.objectives else 0.0
+
+    def _with_rest(
+        self,
+        point: Floats | None,
+        options: SolveOptions,
+        began: float,
+        reason: str,
+        counts: Mapping[str, float] | None = None,
+    ) -> SolverResult:
+        """Return the result at a point whose continuous columns, where there are any, a linear problem decides."""
+        problem, model = self._problem, self._model
+        if not problem.integer.all():
+            from gpusched_dsl.backends.highs.backend import HighsBackend
+
+            lower, upper = problem.lower.copy(), problem.upper.copy()
+            if point is not None:
+                at = problem.integer
+                lower[at] = upper[at] = np.clip(np.rint(point[at]), model.lower[at], model.upper[at])
+            part = replace(problem, lower=lower, upper=upper, integer=np.zeros_like(problem.integer))
+            used = time.perf_counter() - began
+            left = REST_SECONDS if options.time_limit is None else max(options.time_limit - used, 0.1)
+            session = HighsBackend().open(part)
+            answer = session.solve(SolveOptions(time_limit=left, threads=1))
+            session.close()
+            if answer.values is not None:
+                point = answer.values
+            elif point is not None and answer.status is not Status.INFEASIBLE:
+                pass  # the point of the search stands
+            else:
+                status = Status.LIMIT if problem.integer.any() else answer.status
+                return SolverResult(status, reason=reason or "iterations", solve_seconds=time.perf_counter() - began)
+        assert point is not None
+        return SolverResult(
+            Status.FEASIBLE, point, self._value(point), reason=reason,
+            solve_seconds=time.perf_counter() - began, statistics=dict(counts or {}),
+        )  # fmt: skip
+
+
+def _limits(extra: Mapping[str, bool | int | float | str], columns: int) -> tuple[float, float]:
+    """Return the limits of all steps and of those without a better point. Raises DiagnosticError."""
+    known = {"steps": np.inf, "patience": float(LEAST_STEPS + STEPS_BY_COLUMN * columns)}
+    for name, value in extra.items():
+        if name not in known:
+            help = did_you_mean(name, known) or "it has `steps` and `patience`, numbers of steps"
+            raise DiagnosticError([Diagnostic("GSM4004", f"`search` has no option `{name}`", help=help)])
+        if isinstance(value, bool | str) or not value > 0:
+            help = "its value must be a positive number of steps"
+            raise DiagnosticError(
+                [Diagnostic("GSM4005", f"`search` does not accept `{value}` for `{name}`", help=help)]
+            )
+        known[name] = float(value)
+    return known["steps"], known["patience"]

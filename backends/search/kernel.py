@@ -1,0 +1,412 @@
+"""Local search over the columns of a linear problem: jumps of one column, and moves of what a choice is set to.
+
+A *jump* gives one column the value that satisfies one more row, or as much of it as bounds permit. A *choice* is a row
+`sum x_j <= 1` or `= 1` of binaries, such as the places of a job: its move sets one binary and clears the one that was
+set. Rows have weights that grow while they are violated, so that the search leaves points where every change makes
+something worse; the objective has one too, which grows at points that violate nothing. Activities of rows change with
+the entries of the columns that move, so a step costs what it touches, whatever the size of the problem.
+
+Sources: B. Luteberget, G. Sartor, Feasibility Jump: an LP-free Lagrangian MIP heuristic (2023), the jump and the
+weights; P. Lin et al., Local-MIP (2024), moves that satisfy a row exactly and sampling; the moves of choices are ours.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
+from gpusched_dsl.policies.kernels.compiled import compiled_at_once, compiled_in_place, compiled_inline
+
+ROWS_LOOKED_AT = 3  # violated rows from which candidates of a step are taken
+ENTRIES_LOOKED_AT = 24  # of each
+HELD = 3  # steps for which a column keeps its value, and as many more at random
+TOLERANCE = 1e-9
+NOTHING = -1
+
+
+class SearchModel(NamedTuple):
+    """A problem to minimise: `row_lower <= A x <= row_upper` by rows and by columns, with scaled rows and costs.
+
+    `choice[j]` is the choice of a column, NOTHING without one; the columns of choice g are
+    `members[members_from[g]:members_from[g + 1]]`. `priced` are the columns with a cost.
+    """
+
+    lower: Floats
+    upper: Floats
+    integer: Bools
+    costs: Floats
+    row_lower: Floats
+    row_upper: Floats
+    starts: Ints
+    columns: Int32s
+    values: Floats
+    column_starts: Ints
+    rows: Int32s
+    column_values: Floats
+    choice: Int32s
+    members_from: Ints
+    members: Int32s
+    priced: Int32s
+    movable: Int32s
+    must: Bools  # of choices: one column is 1
+
+
+class SearchState(NamedTuple):
+    """A point with what is known of it; `best` is the best point that violates nothing.
+
+    `violated` lists the violated rows, `place[r]` is where (NOTHING: satisfied). `numbers`: objective, objective of
+    `best`, weight of the objective. `counts`: violated rows, steps, steps at the last improvement, whether `best` is a
+    point. `chosen[g]` is the column of choice g that is 1.
+    """
+
+    point: Floats
+    activity: Floats
+    weight: Floats
+    violated: Int32s
+    place: Int32s
+    held: Ints
+    chosen: Int32s
+    best: Floats
+    numbers: Floats
+    counts: Ints
+    trail: Int32s
+    trail_step: Floats
+
+
+OBJECTIVE, BEST, WEIGHT, TEMPERATURE, SIZE = 0, 1, 2, 3, 4
+VIOLATED, STEPS, IMPROVED, HAS_BEST, TRAIL = 0, 1, 2, 3, 4
+CHAIN = 8
+WARM, COLD, COOLING = 0.3, 0.001, 0.99997
+
+
+@compiled_inline
+def excess(activity: float, lower: float, upper: float) -> float:
+    """By how much an activity misses the sides of its row."""
+    if activity > upper + TOLERANCE:
+        return activity - upper
+    if activity < lower - TOLERANCE:
+        return lower - activity
+    return 0.0
+
+
+@compiled_in_place
+def rise(model: SearchModel, state: SearchState, j: int, step: float) -> float:
+    """By how much the weighted violation rises where a column moves by `step`; negative: it falls."""
+    total = 0.0
+    for at in range(model.column_starts[j], model.column_starts[j + 1]):
+        r = model.rows[at]
+        before = state.activity[r]
+        low, high = model.row_lower[r], model.row_upper[r]
+        total += state.weight[r] * (
+            excess(before + model.column_values[at] * step, low, high) - excess(before, low, high)
+        )
+    return total
+
+
+@compiled_in_place
+def move(model: SearchModel, state: SearchState, j: int, step: float) -> None:
+    """Move a column, with the activities of its rows and the list of violated rows."""
+    for at in range(model.column_starts[j], model.column_starts[j + 1]):
+        r = model.rows[at]
+        state.activity[r] += model.column_values[at] * step
+        wrong = excess(state.activity[r], model.row_lower[r], model.row_upper[r]) > 0.0
+        place = state.place[r]
+        if wrong and place == NOTHING:
+            state.place[r] = state.counts[VIOLATED]
+            state.violated[state.counts[VIOLATED]] = r
+            state.counts[VIOLATED] += 1
+        elif not wrong and place != NOTHING:
+            state.counts[VIOLATED] -= 1
+            last = state.violated[state.counts[VIOLATED]]
+            state.violated[place] = last
+            state.place[last] = place
+            state.place[r] = NOTHING
+    state.point[j] += step
+    state.numbers[OBJECTIVE] += model.costs[j] * step
+    g = model.choice[j]
+    if g != NOTHING:
+        if state.point[j] > 0.5:
+            state.chosen[g] = j
+        elif state.chosen[g] == j:
+            state.chosen[g] = NOTHING
+
+
+@compiled_in_place
+def partner(model: SearchModel, state: SearchState, j: int, step: float) -> int:
+    """The column that is cleared where column j is set; NOTHING where there is none."""
+    g = model.choice[j]
+    if g == NOTHING or step < 0.5:
+        return NOTHING
+    other = state.chosen[g]
+    return NOTHING if other == j else int(other)
+
+
+@compiled_in_place
+def judge(model: SearchModel, state: SearchState, j: int, step: float) -> float:
+    """The rise of the weighted violation and the weighted objective of a move, with its partner's."""
+    other = partner(model, state, j, step)
+    cost = model.costs[j] * step
+    if other == NOTHING:
+        return float(rise(model, state, j, step) + state.numbers[WEIGHT] * cost)
+    # The rows that both are in see both changes: the partner is moved for the moment.
+    cost -= model.costs[other]
+    first = rise(model, state, other, -1.0)
+    shift(model, state, other, -1.0)
+    second = rise(model, state, j, step)
+    shift(model, state, other, 1.0)
+    return float(first + second + state.numbers[WEIGHT] * cost)
+
+
+@compiled_in_place
+def shift(model: SearchModel, state: SearchState, j: int, step: float) -> None:
+    """Change the activities of the rows of a column, and nothing else."""
+    for at in range(model.column_starts[j], model.column_starts[j + 1]):
+        state.activity[model.rows[at]] += model.column_values[at] * step
+
+
+@compiled_in_place
+def jump(model: SearchModel, state: SearchState, r: int, at: int) -> float:
+    """The step of a column that satisfies row r, as far as its bounds permit; `at` is its entry in the row."""
+    j, value = model.columns[at], model.values[at]
+    if value == 0.0:
+        return 0.0
+    activity = state.activity[r]
+    target = model.row_upper[r] if activity > model.row_upper[r] else model.row_lower[r]
+    step = (target - activity) / value
+    if model.integer[j]:
+        step = np.ceil(step - 1e-7) if step > 0 else np.floor(step + 1e-7)
+    return float(min(max(step, model.lower[j] - state.point[j]), model.upper[j] - state.point[j]))
+
+
+@compiled_in_place
+def cheaper_step(model: SearchModel, state: SearchState, j: int) -> float:
+    """The longest step of a column that lowers the objective within the sides of its rows."""
+    cost = model.costs[j]
+    step = model.upper[j] - state.point[j] if cost < 0 else state.point[j] - model.lower[j]
+    sign = 1.0 if cost < 0 else -1.0
+    for at in range(model.column_starts[j], model.column_starts[j + 1]):
+        r, value = model.rows[at], model.column_values[at] * sign
+        if value > 0:
+            step = min(step, (model.row_upper[r] - state.activity[r]) / value)
+        elif value < 0:
+            step = min(step, (model.row_lower[r] - state.activity[r]) / value)
+    if model.integer[j]:
+        step = np.floor(step + 1e-7)
+    return float(step * sign) if 0.0 < step < 1e15 else 0.0
+
+
+@compiled_in_place
+def take(model: SearchModel, state: SearchState, j: int, step: float, rng: np.random.Generator) -> None:
+    """Carry out a move with its partner; both keep their values for a while."""
+    other = partner(model, state, j, step)
+    now = state.counts[STEPS]
+    if other != NOTHING:
+        move(model, state, other, -1.0)
+        state.held[other] = now + HELD + int(rng.random() * HELD)
+    move(model, state, j, step)
+    state.held[j] = now + HELD + int(rng.random() * HELD)
+
+
+@compiled_in_place
+def keep_best(model: SearchModel, state: SearchState) -> None:
+    """Keep the point if it violates nothing and is better than the best one."""
+    if state.counts[VIOLATED] > 0:
+        return
+    objective = state.numbers[OBJECTIVE]
+    if state.counts[HAS_BEST] and objective >= state.numbers[BEST] - TOLERANCE * max(1.0, abs(objective)):
+        return
+    for j in range(len(state.point)):
+        state.best[j] = state.point[j]
+    state.numbers[BEST] = objective
+    state.counts[HAS_BEST] = 1
+    state.counts[IMPROVED] = state.counts[STEPS]
+
+
+@compiled_in_place
+def moved(model: SearchModel, state: SearchState, j: int, step: float) -> None:
+    """Move a column as a part of an attempt, which can be undone; it moves only once in it."""
+    at = state.counts[TRAIL]
+    if at == len(state.trail):
+        return
+    state.trail[at] = j
+    state.trail_step[at] = step
+    state.counts[TRAIL] += 1
+    state.held[j] = state.counts[STEPS]
+    move(model, state, j, step)
+
+
+@compiled_in_place
+def undo(model: SearchModel, state: SearchState) -> None:
+    """Undo an attempt."""
+    while state.counts[TRAIL] > 0:
+        state.counts[TRAIL] -= 1
+        at = state.counts[TRAIL]
+        move(model, state, state.trail[at], -state.trail_step[at])
+
+
+@compiled_in_place
+def leave(model: SearchModel, state: SearchState, j: int) -> None:
+    """After a column was cleared: lower the columns that it needed and that cost something, such as its node."""
+    for at in range(model.column_starts[j], model.column_starts[j + 1]):
+        r = model.rows[at]
+        first, last = model.starts[r], model.starts[r + 1]
+        length = last - first
+        looked = min(length, ENTRIES_LOOKED_AT)
+        for k in range(looked):
+            other = model.columns[last - 1 - k]  # columns that rows share are declared behind
+            if state.held[other] == state.counts[STEPS] or model.costs[other] == 0.0:
+                continue
+            if model.choice[other] != NOTHING and state.point[other] < 0.5:
+                continue
+            step = cheaper_step(model, state, other)
+            if step != 0.0:
+                moved(model, state, other, step)
+
+
+@compiled_in_place
+def enter(model: SearchModel, state: SearchState, j: int, step: float) -> None:
+    """Move a column as a part of an attempt, with its partner."""
+    other = partner(model, state, j, step)
+    if other != NOTHING:
+        moved(model, state, other, -1.0)
+    moved(model, state, j, step)
+    if other != NOTHING:
+        leave(model, state, other)
+    elif step < 0:
+        leave(model, state, j)
+
+
+@compiled_in_place
+def attempt(model: SearchModel, state: SearchState, j: int, step: float, rng: np.random.Generator) -> float:
+    """Move a column from a point that violates nothing, and others of the rows that this violates, until none is.
+
+    Returns the rise of the objective; infinite where rows stay violated. The moves stay in the trail, for `undo`.
+    """
+    before = state.numbers[OBJECTIVE]
+    state.counts[TRAIL] = 0
+    enter(model, state, j, step)
+    for _ in range(CHAIN):
+        count = state.counts[VIOLATED]
+        if count == 0:
+            return float(state.numbers[OBJECTIVE] - before)
+        if count > CHAIN:
+            return np.inf
+        r = state.violated[count - 1]
+        found, by, best = NOTHING, 0.0, np.inf
+        first, last = model.starts[r], model.starts[r + 1]
+        length = last - first
+        offset = int(rng.random() * length) if length > ENTRIES_LOOKED_AT else 0
+        for k in range(min(length, ENTRIES_LOOKED_AT)):
+            at = first + (offset + k) % length
+            c = model.columns[at]
+            if state.held[c] == state.counts[STEPS]:
+                continue
+            way = jump(model, state, r, at)
+            if way == 0.0:
+                continue
+            other = partner(model, state, c, way)
+            if other != NOTHING and state.held[other] == state.counts[STEPS]:
+                continue
+            worse = judge(model, state, c, way)
+            if worse < best:
+                found, by, best = int(c), way, worse
+        if found == NOTHING:
+            return np.inf
+        enter(model, state, found, by)
+    return float(state.numbers[OBJECTIVE] - before) if state.counts[VIOLATED] == 0 else np.inf
+
+
+@compiled_in_place
+def wander(model: SearchModel, state: SearchState, rng: np.random.Generator) -> None:
+    """One step of simulated annealing from a point that violates nothing, by an attempt at a random column."""
+    size = len(model.movable)
+    j = model.movable[int(rng.random() * size)]
+    g = model.choice[j]
+    if g != NOTHING:
+        if state.point[j] > 0.5:
+            if model.must[g]:
+                return
+            step = -1.0
+        elif model.upper[j] < 0.5:
+            return
+        else:
+            step = 1.0
+    else:
+        room_up, room_down = model.upper[j] - state.point[j], state.point[j] - model.lower[j]
+        up = room_down <= 0.0 or (room_up > 0.0 and rng.random() < 0.5)
+        room = room_up if up else room_down
+        if room <= 0.0:
+            return
+        step = 1.0 if model.integer[j] else min(room, 1.0 + abs(state.point[j])) * rng.random()
+        step = min(step, room) * (1.0 if up else -1.0)
+    gain = attempt(model, state, j, step, rng)
+    if 0.0 < abs(gain) < np.inf:
+        size_of_gains = max(state.numbers[SIZE], 1e-12)
+        state.numbers[SIZE] = size_of_gains * (1.01 if abs(gain) > size_of_gains else 0.99)
+    temperature = state.numbers[TEMPERATURE] * state.numbers[SIZE]
+    if gain <= 0.0 or (np.isfinite(gain) and rng.random() < np.exp(-gain / max(temperature, 1e-12))):
+        state.counts[TRAIL] = 0
+    else:
+        undo(model, state)
+
+
+@compiled_in_place
+def repair(model: SearchModel, state: SearchState, rng: np.random.Generator) -> None:
+    """Take the best of some jumps of violated rows; where none helps, the rows become heavier."""
+    found, by, best = NOTHING, 0.0, np.inf
+    count = state.counts[VIOLATED]
+    for _ in range(min(ROWS_LOOKED_AT, count)):
+        r = state.violated[int(rng.random() * count)]
+        first, last = model.starts[r], model.starts[r + 1]
+        length = last - first
+        offset = int(rng.random() * length) if length > ENTRIES_LOOKED_AT else 0
+        for k in range(min(length, ENTRIES_LOOKED_AT)):
+            at = first + (offset + k) % length
+            j = model.columns[at]
+            if state.held[j] > state.counts[STEPS]:
+                continue
+            step = jump(model, state, r, at)
+            if step == 0.0:
+                continue
+            worse = judge(model, state, j, step)
+            if worse < best:
+                found, by, best = int(j), step, worse
+        # A row over a choice that is set elsewhere: clear it and set another place of the same choice.
+        for _draw in range(min(length, ENTRIES_LOOKED_AT // 4)):
+            at = first + int(rng.random() * length)
+            held = model.columns[at]
+            g = model.choice[held]
+            if g == NOTHING or state.chosen[g] != held:
+                continue
+            begin, end = model.members_from[g], model.members_from[g + 1]
+            for _ in range(ENTRIES_LOOKED_AT // 4):
+                j = model.members[begin + int(rng.random() * (end - begin))]
+                if j == held or state.held[j] > state.counts[STEPS] or model.upper[j] < 0.5:
+                    continue
+                worse = judge(model, state, j, 1.0)
+                if worse < best:
+                    found, by, best = int(j), 1.0, worse
+    if best >= 0.0:
+        for at in range(count):
+            state.weight[state.violated[at]] += 1.0
+        if state.numbers[WEIGHT] > 0.0 and count > 0 and rng.random() < 0.5:
+            state.numbers[WEIGHT] *= 0.9
+    if found != NOTHING:
+        take(model, state, found, by, rng)
+
+
+@compiled_at_once
+def search(model: SearchModel, state: SearchState, steps: int, rng: np.random.Generator) -> None:
+    """Make so many steps from where the state is."""
+    for _ in range(steps):
+        state.counts[STEPS] += 1
+        if state.counts[VIOLATED] > 0:
+            repair(model, state, rng)
+        else:
+            wander(model, state, rng)
+            state.numbers[TEMPERATURE] *= COOLING
+            if state.numbers[TEMPERATURE] < COLD:
+                state.numbers[TEMPERATURE] = WARM
+        keep_best(model, state)

@@ -1,0 +1,180 @@
+"""Local search: every point satisfies the problem, most small optima are found, and the same seed gives the same."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from building import INF, at_least, at_most, equal, maximize, minimize, problem
+
+import gpusched_dsl as gs
+from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
+from gpusched_dsl.backends.search.kernel import BEST, HAS_BEST, OBJECTIVE, VIOLATED, search
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
+
+STEPS = SolveOptions(extra={"steps": 1_500})
+
+
+def random_problem(seed: int) -> Problem:
+    """Up to 12 columns, binaries, integers and continuous ones, with choices, knapsacks, demands and equalities."""
+    rng = np.random.default_rng(seed)
+    columns = int(rng.integers(4, 13))
+    kinds = rng.random(columns)
+    upper = np.where(kinds < 0.6, 1.0, rng.integers(2, 6, columns).astype(float))
+    lower = np.where((kinds > 0.9) & (rng.random(columns) < 0.5), -2.0, 0.0)
+    rows = []
+    for _ in range(int(rng.integers(1, 6))):
+        shape = rng.random()
+        row = np.where(rng.random(columns) < 0.6, rng.integers(-3, 7, columns), 0).astype(float)
+        if shape < 0.3:
+            chosen = np.flatnonzero((upper == 1.0) & (lower == 0.0))[:4]
+            row = np.zeros(columns)
+            row[chosen] = 1.0
+            rows.append(at_most(1, *row) if rng.random() < 0.5 else equal(min(1, len(chosen)), *row))
+        elif shape < 0.7:
+            rows.append(at_most(float(rng.integers(0, 12)), *row))
+        else:
+            rows.append(at_least(float(rng.integers(-3, 6)), *row))
+    costs = rng.integers(-9, 10, columns).astype(float)
+    goal = minimize(*costs) if rng.random() < 0.5 else maximize(*costs)
+    integer = [j for j in range(columns) if kinds[j] < 0.9]
+    return problem(goal, columns=columns, rows=rows, lower=list(lower), upper=list(upper), integer=integer)
+
+
+def compare_with_solver(seeds: range, options: SolveOptions) -> tuple[int, int, int]:
+    """Return how many problems have a point, how many of these the search found one for, and how many optima."""
+    feasible = points = optima = 0
+    for seed in seeds:
+        one = random_problem(seed)
+        exact = solve_problem(one, "highs", SolveOptions(gap=0.0))
+        found = solve_problem(one, "search", options)
+        assert found.status in (Status.FEASIBLE, Status.LIMIT), seed
+        feasible += exact.status is Status.OPTIMAL
+        if found.point is None:
+            continue
+        assert exact.status is Status.OPTIMAL, seed
+        assert verify(one, found.point).feasible, seed
+        sign = -1.0 if one.objectives[0].sense == "maximize" else 1.0
+        assert exact.objective is not None
+        assert found.objective is not None
+        assert sign * found.objective >= sign * exact.objective - 1e-6, seed
+        points += 1
+        optima += abs(found.objective - exact.objective) < 1e-6
+    return feasible, points, optima
+
+
+def test_small_problems_against_a_solver() -> None:
+    """Points where there are some, none that violates a row or is better than the optimum, mostly the optimum."""
+    feasible, points, optima = compare_with_solver(range(30), STEPS)
+    assert feasible > 15
+    assert points >= 0.9 * feasible
+    assert optima >= 0.8 * points
+
+
+@pytest.mark.slow
+def test_many_small_problems_against_a_solver() -> None:
+    feasible, points, optima = compare_with_solver(range(1000, 1300), SolveOptions(extra={"steps": 20_000}))
+    assert points >= 0.97 * feasible > 150
+    assert optima >= 0.95 * points
+
+
+def test_its_sums_follow_every_move() -> None:
+    """Activities, the list of violated rows, the objective and the choices are those of the point."""
+    for seed in range(12):
+        model = arrays_of(random_problem(seed))
+        state = state_at(model, first_point(model))
+        search(model, state, 1_000, np.random.default_rng(seed))
+        again = state_at(model, state.point)
+        assert state.activity == pytest.approx(again.activity, abs=1e-6)
+        assert state.counts[VIOLATED] == again.counts[VIOLATED]
+        count = int(state.counts[VIOLATED])
+        assert set(state.violated[:count].tolist()) == set(again.violated[:count].tolist())
+        assert state.numbers[OBJECTIVE] == pytest.approx(again.numbers[OBJECTIVE], abs=1e-6)
+        assert state.chosen.tolist() == again.chosen.tolist()
+        if state.counts[HAS_BEST]:
+            assert state.numbers[BEST] == pytest.approx(float(model.costs @ state.best), abs=1e-6)
+            assert not state_at(model, state.best).counts[VIOLATED]
+
+
+def test_the_same_seed_gives_the_same_point() -> None:
+    model = gs.load(Path(gs.__file__).parents[1] / "models/capacity_planning/scenarios/gavel_at_most.gsm")
+    options = {"steps": 600}
+    first, again, other = (model.solve(backend="search", seed=seed, solver_options=options) for seed in (1, 1, 2))
+    assert first.objective == again.objective
+    assert first.objective != other.objective
+
+
+def test_a_start_is_not_lost() -> None:
+    """From the optimum of a solver the search ends at the optimum, whatever it tries."""
+    for seed in range(20):
+        one = random_problem(seed)
+        exact = solve_problem(one, "highs", SolveOptions(gap=0.0))
+        if exact.point is None or not one.integer.all():
+            continue
+        found = solve_problem(one, "search", SolveOptions(extra={"steps": 200}), exact.point)
+        assert found.objective == pytest.approx(exact.objective)
+
+
+def test_several_objectives() -> None:
+    one = problem(
+        maximize(1, 1, 0), minimize(0, 1, 1), columns=3, rows=[at_most(3, 1, 1, 1), at_least(2, 0, 1, 1)],
+        upper=[3, 3, 3], integer=[0, 1, 2],
+    )  # fmt: skip
+    found = solve_problem(one, "search", STEPS)
+    exact = solve_problem(one, "highs", SolveOptions(gap=0.0))
+    assert [o.value for o in found.objectives] == [o.value for o in exact.objectives]
+
+
+def test_columns_without_bounds() -> None:
+    one = problem(
+        minimize(1, 1), columns=2, rows=[at_least(7, 1, -1), equal(0, 1, 1)], lower=[-INF, -INF], upper=[INF, INF],
+        integer=[0, 1],
+    )  # fmt: skip
+    found = solve_problem(one, "search", STEPS)
+    assert found.point is not None
+    assert found.objective == 0.0
+
+
+def test_only_continuous_columns_are_a_linear_problem() -> None:
+    one = problem(minimize(1, 2), columns=2, rows=[at_least(1.5, 1, 1)], upper=[1, 9])
+    assert solve_problem(one, "search").objective == pytest.approx(2.0)
+
+
+def test_nothing_satisfies_the_rows() -> None:
+    """It proves nothing, so that it says that it ended before any solution."""
+    one = problem(minimize(1), columns=1, rows=[at_least(0.4, 1), at_most(0.6, 1)], upper=[1], integer=[0])
+    found = solve_problem(one, "search", STEPS)
+    assert (found.status, found.point) == (Status.LIMIT, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"), [("step", 5, "GSM4004"), ("steps", -1, "GSM4005"), ("patience", True, "GSM4005")]
+)
+def test_wrong_options(name: str, value: float, code: str) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        solve_problem(random_problem(1), "search", SolveOptions(extra={name: value}))
+    assert [finding.code for finding in caught.value.diagnostics] == [code]
+
+
+def test_interrupt_keeps_the_best_point(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, threading, gpusched_dsl as gs\n"
+        "m = gs.load('models/capacity_planning/scenarios/gavel_at_most.gsm')\n"
+        "m.solve(backend='search', solver_options={'steps': 10})\n"
+        "threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "r = m.solve(backend='search', solver_options={'patience': 1e12})\n"
+        "print(r.status, r.objective < 1e5)\n"
+    )
+    root = Path(gs.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=300)
+    assert done.stdout.split() == ["feasible", "True"], done.stderr
+    assert done.returncode not in (-signal.SIGINT, 130)
