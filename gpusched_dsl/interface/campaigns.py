@@ -143,7 +143,9 @@ class ModelCampaign:
         from gpusched_dsl.campaigns.campaign import run_campaign
         from gpusched_dsl.campaigns.store import Store
         from gpusched_dsl.engines.choose import choose_engine
+        from gpusched_dsl.solving.option_values import check_option_values
 
+        check_option_values(engine=engine, workers=workers, memory=memory)
         selected = {name: _texts(values) for name, values in (only or {}).items()}
         plan, folder = self._plan.only(selected), self._folder(store)
         chosen = choose_engine(engine, workers, memory) if isinstance(engine, str) else engine

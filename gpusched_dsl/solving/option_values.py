@@ -15,10 +15,9 @@ from msgspec import structs
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.option_limits import LARGEST_SEED, MOST_THREADS, MOST_WORKERS
 from gpusched_dsl.language.text.durations import has_unit
 
-LARGEST_SEED = 2**31 - 1
-MOST_THREADS = 2**31 - 1
 VERIFY = ("none", "sample", "rows", "full")
 
 Value: TypeAlias = Any  # what a caller may have written
@@ -94,7 +93,7 @@ def _is_file(value: Value) -> bool:
 RULES: Mapping[str, tuple[str, Check]] = {
     "time_limit": ("the time limit must be a nonnegative number of seconds", _number_check(0.0)),
     "gap": ("the gap must be a nonnegative finite number", _number_check(0.0)),
-    "threads": ("the number of threads must be an integer of at least 1", _integer_check(1, MOST_THREADS)),
+    "threads": (f"the number of threads must be an integer from 1 to {MOST_THREADS}", _integer_check(1, MOST_THREADS)),
     "seed": (f"the seed must be an integer from 0 to {LARGEST_SEED}", _integer_check(0, LARGEST_SEED)),
     "seeds": ("seeds must be a list of at least one integer", _is_list_of_seeds),
     "controllers": ("the number of controllers must be an integer of at least 1", _integer_check(1)),
@@ -129,7 +128,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "monitor": ("a monitor must have a method `progress` and a property `stop_requested`", _is_monitor),
     "stop": ("`stop` must be a function without arguments", callable),
     "engine": ("the engine must be its name, such as `local` or `dask`, or an engine", _is_engine),
-    "workers": ("the number of workers must be an integer of at least 1", _integer_check(1)),
+    "workers": (f"the number of workers must be an integer from 1 to {MOST_WORKERS}", _integer_check(1, MOST_WORKERS)),
     "tell": ("`tell` must be a function of the run", callable),
 }
 NEEDED = ("gap", "seed", "samples", "controllers", "method", "backend", "judge", "bound", "relax", "duals", "reasons",

@@ -12,6 +12,7 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.option_limits import MOST_THREADS, THREAD_OPTIONS
 from gpusched_dsl.solving.decomposition.selection import MODES
 from gpusched_dsl.solving.option_values import option_diagnostics
 
@@ -42,8 +43,19 @@ def _option_diagnostics(options: SolveOptions) -> list[Diagnostic]:
         messages.append(f"the heuristic must be {listed}, not `{options.heuristic}`")
     if options.decompose not in MODES:
         messages.append(f"`decompose` must be one of {', '.join(f'`{m}`' for m in MODES)}, not `{options.decompose}`")
+    for name, value in options.extra.items():
+        if name.rpartition(":")[2] in THREAD_OPTIONS and _number(value) > MOST_THREADS:
+            messages.append(f"`{name}` must be at most {MOST_THREADS}, not `{value}`")
     words = [Diagnostic("GSM4011", message) for message in messages]
     return [*option_diagnostics(options), *words, *unknown_passes(options.without)]
+
+
+def _number(value: bool | int | float | str) -> float:
+    """Return the number that a solver may read from a value of an option, 0 for anything else."""
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return 0.0 if isinstance(value, str) else float("inf")
 
 
 def unknown_passes(without: Collection[str]) -> list[Diagnostic]:

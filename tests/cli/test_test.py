@@ -101,8 +101,8 @@ def test_settings_and_solver_options(gsdsl: Run, variant: Callable[..., Path]) -
 
 @pytest.mark.parametrize(
     ("method", "code"),
-    [("hihgs", "GSM1602"), ("highs (gap = tight)", "GSM6003"), ("highs (seed = 0.5)", "GSM6003"),
-     ("highs (no_option = 1)", "GSM1609"), ("highs (gap = -1)", "GSM4011")],
+    [("hihgs", "GSM1602"), ("highs (gap = tight)", "GSM1603"), ("highs (seed = 0.5)", "GSM1603"),
+     ("highs (no_option = 1)", "GSM1609"), ("highs (gap = -1)", "GSM1603")],
 )  # fmt: skip
 def test_wrong_methods(gsdsl: Run, variant: Callable[..., Path], method: str, code: str) -> None:
     done = gsdsl("test", variant("highs, scip (gap = 0)", method))
@@ -153,7 +153,7 @@ def test_what_a_plan_does_not_meet(gsdsl: Run, rented: Callable[..., Path]) -> N
 @pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("method", "code"),
-    [("Greedy (judge = 3)", "GSM6003"), ("Greedy (judge = hihgs)", "GSM4001"), ("Elsewhere", "GSM4016"),
+    [("Greedy (judge = 3)", "GSM1603"), ("Greedy (judge = hihgs)", "GSM4001"), ("Elsewhere", "GSM4016"),
      ("Greedy (seed = 0.5)", "GSM6003"), ("Greedi", "GSM1602")],
 )  # fmt: skip
 def test_methods_that_cannot_plan(gsdsl: Run, rented: Callable[..., Path], method: str, code: str) -> None:

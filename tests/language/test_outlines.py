@@ -99,7 +99,7 @@ def constants(expr: TypedExpr) -> list[tuple[float, str]]:
 def test_each_solve_has_its_expectations() -> None:
     checked = checked_test(
         "solve S (rule = hard, period = 30[min]) with highs, scip (gap = 0.01, time_limit = 2[min], presolve = false, "
-        'mode = fast, log = "a b", seed = -1, part = 5[%]); expect total <= 3; expect status == optimal; solve P;'
+        'mode = fast, log = "a b", bias = -1, part = 5[%]); expect total <= 3; expect status == optimal; solve P;'
     )
     first, second = checked.solves
     assert first.scenario.model.options == {"rule": "hard"}
@@ -110,7 +110,7 @@ def test_each_solve_has_its_expectations() -> None:
         "presolve": False,
         "mode": "fast",
         "log": "a b",
-        "seed": -1.0,
+        "bias": -1.0,
         "part": 0.05,
     }
     assert len(first.expects) == 2

@@ -15,6 +15,7 @@ from gpusched_dsl.cli.arguments.values import (
     report_target,
     seeds,
     thread_count,
+    worker_count,
 )
 
 PROBLEM_HELP = "a .gsm file, gsdsl:NAME for a shipped model, or a problem that `export --to json` wrote"
@@ -166,7 +167,7 @@ def add_engine(group: Group, default: str | None = "local") -> None:
     what = "local (processes of this machine{}), dask, dask://HOST:PORT or slurm".format(
         ", the default" if default else ""
     )
-    group.add_argument("--workers", type=thread_count, metavar="N", help="number of workers (default: one per core)")
+    group.add_argument("--workers", type=worker_count, metavar="N", help="number of workers (default: one per core)")
     group.add_argument("--engine", default=default, metavar="ENGINE", help=what)
 
 

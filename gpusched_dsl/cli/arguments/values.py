@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 
-MOST_THREADS = 4096
+from gpusched_dsl.language.option_limits import MOST_THREADS, MOST_WORKERS
+
 MOST_SEEDS = 100_000
 
 
@@ -161,6 +162,14 @@ def fold_count(text: str) -> int:
 
 
 def thread_count(text: str) -> int:
-    if not 1 <= (value := nonnegative_integer(text)) <= MOST_THREADS:
-        raise argparse.ArgumentTypeError(f"`{text}` is not from 1 to {MOST_THREADS}")
+    return _from_one(text, MOST_THREADS)
+
+
+def worker_count(text: str) -> int:
+    return _from_one(text, MOST_WORKERS)
+
+
+def _from_one(text: str, most: int) -> int:
+    if not 1 <= (value := nonnegative_integer(text)) <= most:
+        raise argparse.ArgumentTypeError(f"`{text}` is not from 1 to {most}")
     return value

@@ -11,6 +11,7 @@ from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Quanti
 from gpusched_dsl.language.blocks.known_methods import help_for_unknown, with_names
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.option_limits import LARGEST_SEED, MOST_THREADS
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.tree_walk import nodes_in
 
@@ -28,6 +29,7 @@ class MethodOption:
     kind: type
     words: str
     least: float = -math.inf
+    most: float = math.inf
     choices: tuple[str, ...] = ()
     is_time: bool = False
 
@@ -36,11 +38,15 @@ class MethodOption:
         plain = option_value(value)
         if isinstance(value, Quantity) and not value.unit.is_dimensionless and not self.is_time:
             return False
+        return self.accepts_plain(plain)
+
+    def accepts_plain(self, plain: bool | float | str | None) -> bool:
+        """Whether a value without a unit is one of this option; times are in seconds."""
         if self.kind is bool or isinstance(plain, bool):
             return self.kind is bool and isinstance(plain, bool)
         if self.kind is str:
             return isinstance(plain, str) and (not self.choices or plain in self.choices)
-        if plain is None or isinstance(plain, str) or not self.least <= plain < math.inf:
+        if plain is None or isinstance(plain, str) or not self.least <= plain <= self.most or plain == math.inf:
             return False
         return self.kind is float or float(plain).is_integer()
 
@@ -48,7 +54,8 @@ class MethodOption:
 _NUMBER = MethodOption(float, "a number from 0", least=0.0)
 _TIME = MethodOption(float, "a time from 0, such as `60[s]`", least=0.0, is_time=True)
 _POSITIVE = MethodOption(int, "an integer from 1", least=1)
-_SEED = MethodOption(int, "an integer from 0", least=0)
+_THREADS = MethodOption(int, f"an integer from 1 to {MOST_THREADS}", least=1, most=MOST_THREADS)
+_SEED = MethodOption(int, f"an integer from 0 to {LARGEST_SEED}", least=0, most=LARGEST_SEED)
 _NAME = MethodOption(str, "a name")
 _FLAG = MethodOption(bool, "`true` or `false`")
 _SWITCH = MethodOption(str, "`auto`, `on` or `off`", choices=("auto", "on", "off"))
@@ -56,11 +63,11 @@ _VERIFY = MethodOption(str, "`none`, `sample`, `rows` or `full`", choices=("none
 
 # Options of methods by the verb of the statement. Other names are options of the solver itself.
 SOLVE_OPTIONS: Mapping[str, MethodOption] = {
-    "gap": _NUMBER, "time_limit": _TIME, "threads": _POSITIVE, "seed": _SEED, "judge": _NAME, "bound": _FLAG,
+    "gap": _NUMBER, "time_limit": _TIME, "threads": _THREADS, "seed": _SEED, "judge": _NAME, "bound": _FLAG,
     "heuristic": _SWITCH, "decompose": _SWITCH, "warm_start": _NAME, "relax": _FLAG,
 }  # fmt: skip
 RUN_OPTIONS: Mapping[str, MethodOption] = {
-    "gap": _NUMBER, "time_limit": _TIME, "threads": _POSITIVE, "seed": _SEED, "fallback": _NAME, "bound": _FLAG,
+    "gap": _NUMBER, "time_limit": _TIME, "threads": _THREADS, "seed": _SEED, "fallback": _NAME, "bound": _FLAG,
     "verify": _VERIFY, "most_events": _POSITIVE, "controllers": _POSITIVE,
 }  # fmt: skip
 NAMES_METHOD = ("judge", "fallback")  # options whose value is the name of a method

@@ -8,6 +8,7 @@ from fractions import Fraction
 from msgspec import Struct, structs
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.blocks.campaigns.methods import SOLVE_OPTIONS
 from gpusched_dsl.language.blocks.known_methods import help_for_unknown, refused_option
 from gpusched_dsl.language.checked import CheckedModel, Numeric, TextType, TypedExpr
 from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols
@@ -161,7 +162,11 @@ def check_method_call(
             )
         seen.setdefault(setting.name.text, setting.name.span)
         value = _constant(setting.value, diagnostics)
-        if value is not None:
+        option = SOLVE_OPTIONS[setting.name.text] if setting.name.text in OWN_SETTINGS else None
+        if value is not None and option is not None and not option.accepts_plain(value):
+            message = f"`{setting.name.text}` must be {option.words}"
+            diagnostics.error("GSM1603", message, setting.value.span, "something else")
+        elif value is not None:
             settings[setting.name.text] = value
     return CheckedMethod(name, method.span, settings)
 
