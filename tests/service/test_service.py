@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.service.access import RateLimit, read_tokens
-from gpusched_dsl.service.application import RequestLimits, lines_of
+from gpusched_dsl.service.application import RequestLimits, Service, lines_of
 from gpusched_dsl.service.sessions import Sessions
 
 
@@ -346,3 +348,65 @@ def test_a_killed_process_continues(tmp_path: Path, child: Callable[..., subproc
     assert [record["duplicate"] for record in client.events("prod", arrival(1), arrival(2))] == [True, True]
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
+
+
+@contextmanager
+def busy(service: Service, name: str) -> Iterator[threading.Event]:
+    """While inside, a session computes a plan that does not end before the event is set."""
+    blocked, go = threading.Event(), threading.Event()
+
+    def wait(loop: object) -> None:
+        blocked.set()
+        go.wait(60)
+
+    service.sessions.get(name).ask(wait)
+    assert blocked.wait(30)
+    try:
+        yield go
+    finally:
+        go.set()
+
+
+def test_states_and_decisions_never_wait(tmp_path: Path) -> None:
+    with running(tmp_path) as (client, service):
+        for name in ("a", "b"):
+            assert client("POST", "/v1/sessions", {"name": name})[0] == 201
+            client.events(name, arrival(1))
+        decision = client("GET", "/v1/sessions/a/decision")
+        with busy(service, "a"):
+            began = time.monotonic()
+            assert client("GET", "/healthz")[0] == 200
+            assert client.raw("GET", "/metrics")[0] == 200
+            assert len(client("GET", "/v1/sessions")[1]["sessions"]) == 2
+            assert client("GET", "/v1/sessions/a")[1]["decision"] == 1
+            assert client("GET", "/v1/sessions/a/decision") == decision
+            assert [record["kind"] for record in client.events("b", arrival(2))] == ["ack", "decision"]
+            assert time.monotonic() - began < 30
+
+
+def accepts(client: Client) -> bool:
+    try:
+        client("GET", "/healthz")
+    except ConnectionError:
+        return False
+    return True
+
+
+def test_requests_are_finished_while_the_service_stops(tmp_path: Path) -> None:
+    with running(tmp_path) as (client, service), ThreadPoolExecutor(1) as pool:
+        assert client("POST", "/v1/sessions", {"name": "a"})[0] == 201
+        open_before = http.client.HTTPConnection(client.address, timeout=30)
+        open_before.request("GET", "/readyz")
+        assert open_before.getresponse().read() == b'{"status":"ready"}\n'
+        with busy(service, "a"):
+            event = pool.submit(client.events, "a", arrival(1))
+            while service.sessions.get("a").waiting < 1:
+                time.sleep(0.01)
+            service.stop()
+            open_before.request("GET", "/readyz")
+            assert open_before.getresponse().status == 503
+            open_before.close()
+            end = time.monotonic() + 30
+            while accepts(client):
+                assert time.monotonic() < end
+        assert [record["kind"] for record in event.result(30)] == ["ack", "decision"]
