@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Fra
 from gpusched_dsl.compiling.evaluation.store import is_element
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, spread
 from gpusched_dsl.ir.domains import Domain
-from gpusched_dsl.language.checked import IndexedSetRef, TypedExpr, TypedIndexing, TypedSet
+from gpusched_dsl.language.checked import IndexedSetRef, IndexVar, TypedExpr, TypedIndexing, TypedSet
 from gpusched_dsl.language.source import Span
 
 
@@ -34,8 +34,16 @@ class BaseEvaluator(EvaluationErrors):
         """A condition as one truth value per row."""
 
     @abstractmethod
-    def expand(self, frame: Frame, indexing: TypedIndexing, span: Span) -> Expansion:
-        """The frame grown by an index list."""
+    def expand(self, frame: Frame, indexing: TypedIndexing, span: Span, body: TypedExpr | None = None) -> Expansion:
+        """The frame grown by an index list; of the rows at which `body` is 0, some or all may be left out."""
+
+    @abstractmethod
+    def needs(self, *exprs: TypedExpr) -> frozenset[IndexVar]:
+        """The index variables that some expressions depend on."""
+
+    @abstractmethod
+    def index_domain(self, indexing: TypedIndexing, span: Span, *, conditions: bool = True) -> Domain:
+        """The index tuples of a declaration, in the order of its iterators."""
 
     @abstractmethod
     def domain(self, expr: TypedSet) -> Domain:

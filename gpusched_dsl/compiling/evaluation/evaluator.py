@@ -453,7 +453,7 @@ class Evaluator(References):
         return end
 
     def _Reduction(self, expr: Reduction, frame: Frame) -> Values:
-        grown = self.expand(frame, expr.indexing, expr.span)
+        grown = self.expand(frame, expr.indexing, expr.span, expr.body if expr.op in ("sum", "count", "any") else None)
         parent, size = grown.parents(), frame.size
         if expr.op in ("any", "all", "count"):
             body = self.mask(expr.body, grown.frame)

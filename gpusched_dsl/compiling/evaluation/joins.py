@@ -6,6 +6,9 @@ the planner takes the generator that keeps the fewest of the rows a plain produc
 bound already; an iterator whose variables are all bound becomes a filter. With no condition that helps, iterators are
 taken as written.
 
+Where all that is wanted is the sum of a body over sparse variables, an iterator visits only the elements at which some
+of these variables exist (see `sparse_bodies.py`): fewer rows, in the same order.
+
 A condition that has no value in some row (a division by zero, a minimum over nothing) is put off: a condition before
 it, or an empty set, may exclude that row. What has no value when all is bound is an error.
 """
@@ -24,6 +27,7 @@ from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, all_of, r
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.matching import match_values
+from gpusched_dsl.compiling.evaluation.sparse_bodies import References, needed_rows
 from gpusched_dsl.compiling.evaluation.store import as_codes
 from gpusched_dsl.ir.arrays import Codes, spread
 from gpusched_dsl.ir.domains import Domain
@@ -48,9 +52,14 @@ from gpusched_dsl.language.source import Span
 _SAMPLE = 256  # rows on which the shares of comparisons are measured
 
 
-def expand(evaluator: BaseEvaluator, frame: Frame, indexing: TypedIndexing, span: Span) -> Expansion:
-    """The frame grown by an index list: one row per combination that fulfils the conditions."""
-    return _Plan(evaluator, frame, indexing, span).run()
+def expand(
+    evaluator: BaseEvaluator, frame: Frame, indexing: TypedIndexing, span: Span, needed: References | None = None
+) -> Expansion:
+    """The frame grown by an index list: one row per combination that fulfils the conditions.
+
+    Rows at which all references in `needed` are 0 may be left out.
+    """
+    return _Plan(evaluator, frame, indexing, span, needed).run()
 
 
 class _Step(Struct):
@@ -65,9 +74,17 @@ class _Step(Struct):
 
 
 class _Plan:
-    def __init__(self, evaluator: BaseEvaluator, frame: Frame, indexing: TypedIndexing, span: Span) -> None:
+    def __init__(
+        self,
+        evaluator: BaseEvaluator,
+        frame: Frame,
+        indexing: TypedIndexing,
+        span: Span,
+        needed: References | None = None,
+    ) -> None:
         self.ev = evaluator
         self.span = span
+        self.needed = needed
         self.expansion = Expansion(frame)
         self.iterators = list(indexing.iterators)
         self.conditions = [c for condition in indexing.conditions for c in _pairs(condition)]
@@ -305,8 +322,22 @@ class _Plan:
             self._join(refs, known)
         elif bands:
             self._iterate_window(iterator, known, bands)
-        else:
+        elif not self._iterate_needed(iterator, self.expansion.frame.size * known.size):
             self._cross(iterator.variables, known)
+
+    def _iterate_needed(self, iterator: Iterator, rows: int) -> bool:
+        """Visit only the elements at which the body can be nonzero, if that saves most of so many rows."""
+        if self.needed is None or free_variables(iterator.domain):
+            return False
+        domain, frame = self.ev.domain(iterator.domain), self.expansion.frame
+        found = needed_rows(self.ev, self.needed, frame, iterator, domain)
+        if found is None or 2 * found.count > rows:
+            return False
+        self._allow(found.count, len(iterator.variables))
+        parent, places = found.rows()
+        self.expansion = _follow(self.expansion, parent)
+        self._bind({v: c[places] for v, c in zip(iterator.variables, domain.columns(), strict=True)})
+        return True
 
     def _cross(self, variables: tuple[IndexVar, ...], domain: Domain) -> None:
         size = self.expansion.frame.size
@@ -366,8 +397,10 @@ class _Plan:
         low, high, step = range_ends(self.ev, domain, frame)
         first, high, fulfilled = clip_range(self.ev, variable, bands, frame, low, high)
         low = low - (low - first) // step * step
-        self._drop(*fulfilled)
         counts = np.maximum(0, (high - low) // step + 1)
+        if self._iterate_needed(iterator, int(np.sum(counts))):
+            return
+        self._drop(*fulfilled)
         self._allow(int(counts.sum()), 1)
         self.expansion = self.expansion.repeat(counts)
         steps = step if isinstance(step, int) else np.repeat(step, counts)
@@ -378,7 +411,10 @@ class _Plan:
         self._allow(domain.size, 0)
         selected = select_ranges(self.ev, iterator.variables, domain, bands, self.expansion.frame)
         if selected is None:
-            self._cross(iterator.variables, domain)
+            if not self._iterate_needed(iterator, self.expansion.frame.size * domain.size):
+                self._cross(iterator.variables, domain)
+            return
+        if self._iterate_needed(iterator, int(selected.counts.sum())):
             return
         self._allow(int(selected.counts.sum()), len(iterator.variables))
         places = selected.places(domain.size)

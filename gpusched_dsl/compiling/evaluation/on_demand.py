@@ -72,3 +72,8 @@ class OnDemand(dict[str, T]):
         for name in self._waiting:
             self[name]
         return self.made()
+
+
+def waits_for(values: Mapping[str, T], name: str) -> bool:
+    """Whether a value has not been made yet."""
+    return isinstance(values, OnDemand) and values.waits(name)

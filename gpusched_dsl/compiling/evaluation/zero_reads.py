@@ -34,10 +34,10 @@ NONE: Ends = (1 << 60, -(1 << 60))
 
 
 def has_tuple_set(indexing: TypedIndexing) -> bool:
-    return any(_is_of_tuples(iterator) for iterator in indexing.iterators)
+    return any(is_of_tuples(iterator) for iterator in indexing.iterators)
 
 
-def _is_of_tuples(iterator: Iterator) -> bool:
+def is_of_tuples(iterator: Iterator) -> bool:
     """Whether an iterator goes through tuples; an indexed set is a set of tuples of indices and elements."""
     domain = iterator.domain
     return isinstance(domain, IndexedSetRef) or (len(iterator.variables) > 1 and not free_variables(domain))
@@ -50,37 +50,37 @@ def reads_zero(ev: BaseEvaluator, model: CheckedModel, indexing: TypedIndexing, 
     missed, possible = np.zeros(size, dtype=np.bool_), np.ones(size, dtype=np.bool_)
     for iterator in indexing.iterators:
         own = [frame.columns[v] for v in iterator.variables]
-        if _is_of_tuples(iterator):
-            for codes, (low, high) in zip(own, _ends(ev, model, iterator.domain), strict=True):
+        if is_of_tuples(iterator):
+            for codes, (low, high) in zip(own, ends_of(ev, model, iterator.domain), strict=True):
                 possible &= is_element(codes) & (low <= codes) & (codes <= high)
         rows = np.flatnonzero(possible & ~missed)  # the sets of the others may depend on missing tuples
         inside = ev.contains(iterator.domain, [codes[rows] for codes in own], frame.take(rows))
-        (missed if _is_of_tuples(iterator) else possible)[rows[~inside]] = _is_of_tuples(iterator)
+        (missed if is_of_tuples(iterator) else possible)[rows[~inside]] = is_of_tuples(iterator)
     return missed & possible
 
 
-def _ends(ev: BaseEvaluator, model: CheckedModel, domain: TypedSet) -> tuple[Ends, ...]:
+def ends_of(ev: BaseEvaluator, model: CheckedModel, domain: TypedSet) -> tuple[Ends, ...]:
     """For each component of a set the smallest and the largest integer that it could have; ANY for elements."""
     match domain:
         case NamedSet(name=name):
             declared = model.sets[name]
             source = declared.within if declared.within is not None else declared.value
             if source is not None:
-                return _ends(ev, model, source)
+                return ends_of(ev, model, source)
         case IndexedSetRef(name=name, subscripts=subscripts):
             declared = model.sets[name]
             source = declared.within if declared.within is not None else declared.value
             if source is not None:
-                return _ends(ev, model, source)[len(subscripts) :]
+                return ends_of(ev, model, source)[len(subscripts) :]
         case ComprehensionSet():
             return _ends_of_comprehension(ev, model, domain)
         case SetOperation(op="cross"):
-            return (*_ends(ev, model, domain.left), *_ends(ev, model, domain.right))
+            return (*ends_of(ev, model, domain.left), *ends_of(ev, model, domain.right))
         case SetOperation(op="union"):
-            both = zip(_ends(ev, model, domain.left), _ends(ev, model, domain.right), strict=True)
+            both = zip(ends_of(ev, model, domain.left), ends_of(ev, model, domain.right), strict=True)
             return tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in both)
         case SetOperation():
-            return _ends(ev, model, domain.left)
+            return ends_of(ev, model, domain.left)
     return _ends_of_elements(ev, domain)
 
 
@@ -88,7 +88,7 @@ def _ends_of_comprehension(ev: BaseEvaluator, model: CheckedModel, domain: Compr
     known: dict[object, Ends] = {}
     for iterator in domain.indexing.iterators:
         if not free_variables(iterator.domain) or isinstance(iterator.domain, IndexedSetRef):
-            known.update(zip(iterator.variables, _ends(ev, model, iterator.domain), strict=True))
+            known.update(zip(iterator.variables, ends_of(ev, model, iterator.domain), strict=True))
     found = [known.get(e.variable) if isinstance(e, IndexRef) else None for e in domain.element]
     if None not in found or free_variables(domain):
         return tuple(ends or ANY for ends in found)

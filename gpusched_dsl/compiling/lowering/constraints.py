@@ -203,7 +203,8 @@ class Assertions:
                 one, other = (truths.affine(o, frame) for o in expr.operands)
                 return _Read(one + -other, 0.0, 0.0)
             case Reduction(op="any" | "all"):
-                grown = self.ev.expand(frame, expr.indexing, expr.span)
+                counted_body = expr.body if expr.op == "any" else None
+                grown = self.ev.expand(frame, expr.indexing, expr.span, counted_body)
                 truth = truths.affine(expr.body, grown.frame)
                 counted = truth if expr.op == "any" else truths.negate(truth)  # of `all`, those that do not hold
                 total = counted.sum_rows(grown.parent, frame.size, frozenset(expr.indexing.variables))

@@ -145,7 +145,7 @@ class _Grounding:
         Return the expected number of entries, a lower bound.
         """
         sizes = [
-            (entries_at_least(self.ev, c.body, domains[c.name].size), c.span, f"constraint `{c.name}`")
+            (entries_at_least(self.ev, c.body, c.indexing, domains[c.name].size), c.span, f"constraint `{c.name}`")
             for c in self.model.constraints.values()
         ]
         expected = sum(s[0] for s in sizes)

@@ -73,7 +73,7 @@ class Linearizer(AffineReader):
                 self.ev.refuse_where(divisor == 0, "GSM3003", "division by zero", expr.right, frame, "is zero")
                 return self.affine(expr.left, frame).scale(divisor, np.divide)
             case Reduction(op="sum" | "count"):
-                grown = self.ev.expand(frame, expr.indexing, expr.span)
+                grown = self.ev.expand(frame, expr.indexing, expr.span, expr.body)
                 read = self.affine if expr.op == "sum" else self.truths.affine
                 body = read(expr.body, grown.frame)
                 return body.sum_rows(grown.parent, frame.size, frozenset(expr.indexing.variables))
