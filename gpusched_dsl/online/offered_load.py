@@ -101,7 +101,7 @@ def offered_load(setup: RunSetup) -> OfferedLoad:
     nothing = np.zeros(len(arrival))
     clock = LoopClock(0.0, np.ones(len(arrival)), nothing, nothing, nothing)
     store = base.instance_of(part, Carrier(online, base).carried_values(part, clock, None)).store
-    cluster = cluster_of(online.base, store, base.limits)
+    cluster = cluster_of(online.base, store, base.limits, tables=False)
     work, lasts = cluster.work, setup.placement.value("lasts")
     if lasts is None or not len(work.job):
         return NO_LOAD

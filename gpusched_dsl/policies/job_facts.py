@@ -46,7 +46,7 @@ def with_job_facts(
 
 def _shortest(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits, jobs: int) -> Floats:
     """The least time to the end of each job over all its ways, by code; infinite for a job without a way."""
-    cluster = cluster_of(policy.model, store, limits)
+    cluster = cluster_of(policy.model, store, limits, tables=False)
     found = np.full(jobs, np.inf)
     np.minimum.at(found, cluster.jobs[cluster.work.job], cluster.work.time)
     return found

@@ -16,6 +16,7 @@ from gpusched_dsl.language.checked import CheckedModel, IndexVar, TextType, Type
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.policies.cluster import Cluster, numbers
 from gpusched_dsl.policies.node_kinds import NodeKindReader, NodeKinds, position_of
 from gpusched_dsl.policies.workload import NONE, Workload
@@ -32,16 +33,20 @@ def cluster_of(
     nodes_differ: bool = False,
     keys: tuple[Sequence[TypedExpr], IndexVar] | None = None,
     priced: bool = True,
+    tables: bool = True,
 ) -> Cluster:
     """The cluster of a built instance; with `nodes_differ` every node is a kind of its own.
 
-    Without `priced` it costs nothing that jobs are late or wait, as for policies that do not compare plans.
+    Without `priced` it costs nothing that jobs are late or wait, as for policies that do not compare plans. Without
+    `tables`, `way_at` and `like_at` are empty: they have a cell for each job, kind of node and number of units, which
+    only kernels read.
 
     Nodes for which one of the `keys` differs are of different kinds; the index is the job in them.
 
-    Raises DiagnosticError (GSM3016) where the placement does not say what is needed.
+    Raises DiagnosticError: GSM3016 where the placement does not say what is needed, GSM3001 where the tables exceed the
+    memory limit.
     """
-    reader = _Reader(model, store, limits, priced)
+    reader = _Reader(model, store, limits, priced, tables)
     return reader.cluster(NodeKindReader(reader, nodes_differ, keys).run())
 
 
@@ -55,9 +60,12 @@ def keys_of_ways(policy: CheckedPolicy) -> tuple[tuple[TypedExpr, ...], IndexVar
 
 
 class _Reader(PlacementEvaluator):
-    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits, priced: bool) -> None:
+    def __init__(
+        self, model: CheckedModel, store: ValueStore, limits: MemoryLimits, priced: bool, tables: bool
+    ) -> None:
         super().__init__(model, store, limits)
         self.priced = priced
+        self.tables = tables
 
     def cluster(self, found: NodeKinds) -> Cluster:
         job_at, node_at = position_of(self.placement, "job"), position_of(self.placement, "node")
@@ -111,12 +119,7 @@ class _Reader(PlacementEvaluator):
         first_way = np.searchsorted(job, np.arange(len(jobs) + 1))
         # Kernels look sizes up without asking how large nodes are: a way larger than any has a size that none holds.
         size = np.minimum(size, units.max(initial=0) + 1)
-        way_at = np.full((len(jobs), kinds, int(max(units.max(initial=0), size.max(initial=0))) + 1), NONE)
-        fits = np.flatnonzero(size <= units[kind])[::-1]  # where several ways have one size, the first one stands
-        way_at[job[fits], kind[fits], size[fits]] = fits
-        form, like_at = size, way_at
-        if (way_at[job[fits], kind[fits], size[fits]] != fits).any():
-            form, like_at = self._forms(columns, job, kind, (len(jobs), kinds), job_at)
+        form, way_at, like_at = self._tables(columns, job, kind, size, units, len(jobs), job_at)
         return Workload(
             parts=parts,
             node_kind=kind_of_node,
@@ -142,6 +145,27 @@ class _Reader(PlacementEvaluator):
             form=form,
             like_at=like_at,
         )
+
+    def _tables(
+        self, columns: tuple[Codes, ...], job: Ints, kind: Ints, size: Ints, units: Ints, jobs: int, job_at: int
+    ) -> tuple[Ints, Ints, Ints]:
+        """Return the form of each way, and the tables of ways by size and by form.
+
+        Raises DiagnosticError (GSM3001) where they do not fit into memory.
+        """
+        sizes = int(max(units.max(initial=0), size.max(initial=0))) + 1
+        if not self.tables:
+            nothing = np.zeros((jobs, len(units), 0), dtype=np.int64)
+            return size, nothing, nothing
+        what = f"the table of {count_text(jobs, 'job')} by the units of the largest node"
+        self.ev.budget.table(jobs * len(units) * sizes, self.placement.span, what)
+        way_at = np.full((jobs, len(units), sizes), NONE)
+        fits = np.flatnonzero(size <= units[kind])[::-1]  # where several ways have one size, the first one stands
+        way_at[job[fits], kind[fits], size[fits]] = fits
+        if (way_at[job[fits], kind[fits], size[fits]] == fits).all():
+            return size, way_at, way_at
+        form, like_at = self._forms(columns, job, kind, (jobs, len(units)), job_at)
+        return form, way_at, like_at
 
     def _forms(
         self, columns: tuple[Codes, ...], job: Ints, kind: Ints, shape: tuple[int, int], job_at: int

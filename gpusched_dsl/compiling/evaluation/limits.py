@@ -14,10 +14,12 @@ GIB = 1 << 30
 # Bytes, as measured on the printed capacity model (4.1 million entries): temporaries and the solver's copy included.
 ENTRY = 48
 FRAME_ROW, FRAME_CELL = 64, 16
+NUMBER = 8
 
 WHOLE_MODEL = (
     "add a condition (`where`), index a sparse set instead of a product, or raise the limit with `--memory-limit`"
 )
+TABLE = "use fewer jobs or smaller nodes, or raise the limit with `--memory-limit`"
 TERM = "use fewer elements, variables or values, or choose a backend that supports it directly"
 
 
@@ -47,6 +49,12 @@ class MemoryBudget:
         needed = rows * (FRAME_CELL * columns + FRAME_ROW)
         if needed > self._memory:
             raise self._refusal(f"{what} is too large", f"{rows:,} combinations", needed, span)
+
+    def table(self, cells: int, span: Span | None, what: str) -> None:
+        """Allow a table of so many numbers or raise `DiagnosticError` (GSM3001)."""
+        needed = NUMBER * cells
+        if needed > self._memory:
+            raise self._refusal(f"{what} is too large", f"{cells:,} cells", needed, span, TABLE)
 
     def problem(self, entries: int, span: Span, what: str) -> None:
         """Count entries that stay in the problem (with the solver's copy) or raise (GSM3001)."""

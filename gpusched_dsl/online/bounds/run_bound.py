@@ -232,7 +232,7 @@ class Configurations:
         raised = np.asarray(flags, dtype=np.float64)
         clock = LoopClock(now, left, outcome.world.work * (1.0 - left), raised, raised)
         store = base.instance_of(self.part, self.carrier.carried_values(self.part, clock, None)).store
-        cluster = cluster_of(outcome.online.base, store, base.limits)
+        cluster = cluster_of(outcome.online.base, store, base.limits, tables=False)
         reader = AllocationReader(outcome.online, store, base.limits, self.part)
         allocations = reader.allocations_of(cluster.ways)
         work = outcome.world.work[allocations.job] * left[allocations.job]

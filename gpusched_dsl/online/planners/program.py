@@ -88,7 +88,7 @@ class ProgramPlanner:
         assert self.base is not None
         began = time.perf_counter()
         model, store = self.online.base, request.instance.store
-        cluster = cluster_of(model, store, self.base.limits)
+        cluster = cluster_of(model, store, self.base.limits, tables=False)
         now = request.now * number_factor(clock_unit(model), PlacementEvaluator(model, store, self.base.limits).time)
         self._now = now
         seconds = SECONDS if request.seconds is None else request.seconds

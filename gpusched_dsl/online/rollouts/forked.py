@@ -87,7 +87,7 @@ def _terminal_at_end(loop: EventLoop) -> tuple[TerminalValue, Floats, Floats]:
     """Return the terminal values of the present jobs, their due times, and the prices of their tardiness by time."""
     _, request = loop.request()
     model, limits, world = request.instance.scenario.model, loop.base.limits, loop.world
-    work = cluster_of(model, request.instance.store, limits).work
+    work = cluster_of(model, request.instance.store, limits, tables=False).work
     lasts, clock = PlacementEvaluator(model, request.instance.store, limits).time, loop.setup.clock
     hours = number_factor(lasts, clock)
     terminal = TerminalValue.of(work, world.remaining()[world.present()], lasts, clock)

@@ -111,7 +111,7 @@ class RunOutlook:
     def _terminal(self) -> TerminalValue:
         loop, limits = self.loop, self.loop.base.limits
         model = self.instance.scenario.model
-        work = cluster_of(model, self.instance.store, limits).work
+        work = cluster_of(model, self.instance.store, limits, tables=False).work
         left = loop.world.remaining()[loop.world.present()]
         lasts = PlacementEvaluator(model, self.instance.store, limits).time
         return TerminalValue.of(work, left, lasts, loop.setup.clock)

@@ -86,7 +86,7 @@ class RunComparison(MethodComparison[RunRow]):
     @cached_property
     def is_charged(self) -> bool:
         """Whether a method is charged anything."""
-        return any(result.total or any(result.costs.values()) for result in self.results)
+        return any(result.is_charged for result in self.results)
 
     def _total(self, row: RunRow) -> float | None:
         """Return the total of a finished run."""
@@ -111,10 +111,12 @@ class RunComparison(MethodComparison[RunRow]):
 
     @cached_property
     def bound(self) -> RunBound | None:
-        """Return the best bound of any of the runs: it is valid for all methods; None without runs.
+        """Return the best bound of any of the runs: it is valid for all methods; None if nothing is charged.
 
         Due times and realised random quantities are equal for all methods.
         """
+        if not self.is_charged and all(r.given_bound is None for r in self.results):
+            return None
         bounds = [r.bound for r in self.results if r.bound.value is not None]
         if bounds:
             return max(bounds, key=lambda b: b.value or 0.0)

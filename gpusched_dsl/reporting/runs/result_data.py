@@ -94,6 +94,11 @@ class RunResultData:
         """Return the unit of a metric, `""` for shares and counts; raise KeyError for another name."""
         return unit_of(self.history, metric)
 
+    @property
+    def is_charged(self) -> bool:
+        """Whether the run is charged anything."""
+        return bool(self.total or any(self.costs.values()))
+
     @cached_property
     def bound(self) -> RunBound:
         """Return a lower bound of `total` over all methods, or the reason why there is none."""
@@ -108,7 +113,12 @@ class RunResultData:
 
     @property
     def contradiction(self) -> Diagnostic | None:
-        """Return the diagnostic GSM9002 if the total of a finished run is below the bound; else None."""
+        """Return the diagnostic GSM9002 if the total of a finished run is below the bound; else None.
+
+        Where nothing is charged, no bound is computed for it.
+        """
+        if self.given_bound is None and not self.is_charged:
+            return None
         bound = self.bound
         if self.ended not in COMPLETE or self.is_broken or bound.value is None or not bound.is_refuted_by(self.total):
             return None

@@ -69,7 +69,7 @@ def tables_by_attribute(result: RunResultData, most: int = MOST_GROUPS) -> list[
 
 def _main_lines(result: RunResultData) -> list[tuple[str, str]]:
     """Return costs and jobs; jobs first, without a total, if nothing is charged."""
-    if not result.total and not any(result.costs.values()):
+    if not result.is_charged:
         return [*_jobs(result), *_quantities(result)]
     return [*_money(result), *_jobs(result)]
 

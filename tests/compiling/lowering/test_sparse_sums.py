@@ -27,7 +27,8 @@ from gpusched_dsl.language.workspace import workspace_from_text
 
 SETS = """
   set J; set N; set K; set H ordered; param kind[J] within K; param type[N] within K; param w[J]; param u[N];
-  param c[J, N]; param d[J] integer; param last integer;
+  param c[J, N]; param d[J] integer; param last integer; param lag integer;
+  set Some within J;
   set Fit within J cross N; set Of[k in K] = { n in N where type[n] == k };
 """
 # The same elements each time; `y` has others, `v` is dense, `s` has integers and `z` places in time.
@@ -39,6 +40,8 @@ VARIABLES = {
 OTHERS = """
   var y[j in J, n in N where (j, n) in Fit] binary; var v[J, N] >= 0;
   var s[j in J, t in 0..last where t >= 3 * d[j] and t <= 3 * d[j] + 1] binary;
+  set Starts = { (j, t) : j in J, t in 0..last where t == d[j] }; var r[Starts] binary;
+  var o[j in Some, n in Of[kind[j]]] binary; var p[j in Some, n in N where kind[j] == type[n]] binary;
   var z[j in J, h in H where ord(h) == d[j]] binary;
   var q[j in J, n in N, t in 0..last where kind[j] == type[n] and t == d[j]] >= 0;
   let load[j in J, n in N] = w[j] * x[j, n]; let swapped[n in N, j in J] = load[j, n] + y[j, n];
@@ -58,9 +61,11 @@ SPARSE = [  # each visits fewer rows than the product
     "constraint a[n in N]: sum[j in J] 2 * swapped[n, j] <= 1",
     "constraint a[j in J]: sum[t in 0..last] s[j, t] == 1",
     "constraint a[j in J]: sum[t in 0..last - 1] s[j, t + 1] <= 1",
+    "constraint a[j in J]: sum[t in 0..last - lag] (s[j, t + lag] + r[j, t]) <= 1",
+    "constraint a[n in N]: sum[j in Some] (o[j, n] + p[j, n]) <= 1",
     "constraint a[j in J]: sum[t in 0..last] (s[j, t + 1] else 0) <= 1",
     "constraint a[t in 0..last - 1]: sum[j in J] later[j, t] <= 1",
-    "constraint a[t in 0..last]: sum[j in J, r in 0..last where r <= t and t < r + 2 + d[j]] s[j, r] <= 2",
+    "constraint a[t in 0..last]: sum[j in J, i in 0..last where i <= t and t < i + 2 + d[j]] s[j, i] <= 2",
     "constraint a[j in J]: sum[h in H] z[j, h] <= 1",
     "constraint a[j in J]: sum[h in H where h < last(H)] z[j, h + 1] <= 1",
     "constraint a[n in N, t in 0..last]: sum[j in J] q[j, n, t] <= 1",
@@ -82,7 +87,11 @@ FULL = [  # each visits the product: rows without `x` matter, or might have an e
     "constraint a[j in J]: sum[n in N where 1 / (w[j] - u[n]) > 0] x[j, n] <= 1",
     "constraint a[j in J]: sum[n in N] x[j, n] * (1e200 * w[j] * 1e200) <= 1",
     "constraint a[j in J]: sum[t in 0..last] s[j, t + d[j]] <= 1",
-    "constraint a[j in J]: sum[h in H] z[j, h + d[j]] <= 1",
+    "constraint a[j in J]: sum[t in 0..last] s[j, t + lag] <= 1",
+    "constraint a[j in J]: sum[t in 0..last] r[j, t + lag] <= 1",
+    "constraint a[j in J]: sum[h in H] z[j, h + lag] <= 1",
+    "constraint a[n in N]: sum[j in J] o[j, n] <= 1",
+    "constraint a[n in N]: sum[j in J] p[j, n] <= 1",
     "constraint a[j in J]: sum[n in N] (x[j, n] else u[n]) <= 1",
     "constraint a[j in J]: max[n in N] x[j, n] <= 1",
     "constraint a[j in J]: all[n in N] x[j, n]",
@@ -105,7 +114,8 @@ def _text(variables: str, constraint: str, size: int, seed: int, kinds: int = 6)
 
     small = partial(draw.randint, 1, 6)
     data = [
-        f"K = {{ {', '.join(names)} }}; H = {{ {', '.join(map(str, range(1, size + 1)))} }}; last = {size + 2};",
+        f"K = {{ {', '.join(names)} }}; H = {{ {', '.join(map(str, range(1, size + 1)))} }};",
+        f"last = {size + 2}; lag = 1; Some = {{ j1, j2, j5 }};",
         table("J: kind w d", jobs, partial(draw.choice, names), small, partial(draw.randint, 1, 3)),
         table("N: type u", nodes, partial(draw.choice, names), small),
         table("J, N: c", [f"{j} {n}" for j in jobs for n in nodes], partial(draw.choice, [0, 1.5, -2, 7])),
