@@ -1,6 +1,6 @@
 """From a built instance to the input of a replay: the policy's lines evaluated for all jobs of the run at once.
 
-The cluster is read off the placement for some jobs at a time: its table of ways by size would not fit otherwise.
+The cluster is read off the placement for some jobs at a time: arrays of all jobs and nodes would not fit otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints, unique
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import NamedSet, Numeric
 from gpusched_dsl.language.checked_policy import ARRIVED, CheckedPolicy, has_job_fact
@@ -26,10 +26,11 @@ from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
 from gpusched_dsl.online.replay.trace import ArrivalTrace
 from gpusched_dsl.policies.job_facts import with_job_facts
 from gpusched_dsl.policies.placement_reader import cluster_of, keys_of_ways
-from gpusched_dsl.policies.workload import NONE, tables_of
+from gpusched_dsl.policies.workload import NONE, Workload
 
 _FIRST_JOBS = 64  # of the first part, which shows how large the next ones may be
-_ENTRIES = 400_000  # of the table of ways of one part, about
+_ENTRIES = 400_000  # of the arrays of one part, about
+_ENTRIES_OF_WAY = 16
 
 
 class NoReplay(Exception):
@@ -161,8 +162,10 @@ def _parts(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> It
 
 
 def _part(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> tuple[_JobGroup, int]:
-    """Return a part, and the number of entries of its table, which is freed."""
-    cluster = cluster_of(policy.model, store, limits, nodes_differ=chooses_nodes(policy), keys=keys_of_ways(policy))
+    """Return a part, and about the number of entries of the arrays that it is made of, which are freed."""
+    cluster = cluster_of(
+        policy.model, store, limits, nodes_differ=chooses_nodes(policy), keys=keys_of_ways(policy), tables=False
+    )
     if _lists_all(policy):
         ranked = np.arange(len(cluster.work.job))
     else:
@@ -170,13 +173,20 @@ def _part(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> tup
 
         ranked = instructions_of(policy, cluster, store, limits).ranked
     work = cluster.work
-    if len(tables_of(work)) > 1:
+    if _has_ways_of_one_size(work):
         raise NoReplay("a job has several ways to run with equally many GPUs on a node")
     part = _JobGroup(
         cluster.jobs, cluster.nodes, cluster.ways, cluster.job_at, cluster.node_at, work.parts, work.node_kind,
         work.units, work.family, np.diff(work.first_way), work.kind, work.size, work.time, ranked,
     )  # fmt: skip
-    return part, work.way_at.size + len(cluster.jobs) * len(cluster.nodes)
+    return part, _ENTRIES_OF_WAY * len(work.job) + len(cluster.jobs) * len(cluster.nodes)
+
+
+def _has_ways_of_one_size(work: Workload) -> bool:
+    """Whether a job has several ways with equally many units on one kind of node."""
+    fits = work.size <= work.units[work.kind]
+    key = (work.job * len(work.units) + work.kind) * (int(work.size.max(initial=0)) + 1) + work.size
+    return len(unique(key[fits])) < int(fits.sum())
 
 
 def _lists_all(policy: CheckedPolicy) -> bool:
