@@ -22,7 +22,7 @@ import gpusched_dsl as gs
 from benchmarks.intervals.cases import CASES
 text, _ = CASES[sys.argv[1]]
 model = gs.loads(text)
-result = model.solve(backend=sys.argv[2], gap=0, threads=1, time_limit=float(sys.argv[3]))
+result = model.solve(backend=sys.argv[2], gap=0, threads=1, time_limit=float(sys.argv[3]), second_opinion=False)
 print(json.dumps([result.status, result.objective, result.bound, result.solve_seconds]))
 """
 

@@ -74,8 +74,8 @@ def with_second_opinion(
 ) -> tuple[SolverResult, bool]:
     """Return the result of a run of `seconds` after a second run of at most as long, and whether that was interrupted.
 
-    The result is the same except for its statistics, unless a verified point refutes one of the claims: then it has the
-    best point, the best bound that no point refutes, the status that these give, and what was claimed
+    The result is the same except for statistics and time, unless a verified point refutes one of the claims: then it
+    has the best point, the best bound that no point refutes, the status that these give, and what was claimed
     (`contradictions`). `options` hold the rest of the time limit; their solver options are for the first run only.
     """
     began = time.perf_counter()
@@ -202,9 +202,11 @@ def _confirms(problem: Problem, first: SolverResult, second: SolverResult, gap: 
 
 
 def _with_statistics(result: SolverResult, began: float, confirmed: bool) -> SolverResult:
-    own = {"second_opinions": 1.0, "second_opinion_seconds": time.perf_counter() - began}
+    seconds = time.perf_counter() - began
+    own = {"second_opinions": 1.0, "second_opinion_seconds": seconds}
     if confirmed:
         own["confirmed_claims"] = 1.0
     if result.contradictions:
         own["contradictions"] = float(len(result.contradictions))
-    return structs.replace(result, statistics={**result.statistics, **own})
+    statistics = {**result.statistics, **own}
+    return structs.replace(result, statistics=statistics, solve_seconds=result.solve_seconds + seconds)

@@ -13,7 +13,8 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.solver_options import uses_solver
-from gpusched_dsl.solving.methods import is_policy, obstacle_of
+from gpusched_dsl.policies.library import is_policy
+from gpusched_dsl.solving.methods import obstacle_of
 from gpusched_dsl.workflows.option_rules import given_options, option_diagnostics
 from gpusched_dsl.workflows.text_start import start_of_text
 

@@ -77,6 +77,7 @@ def test_a_model_from_the_first_draft_to_its_solution(tmp_path: Path) -> None:
         solved = await answer(client, "solve", text=MODEL)
         assert solved["result"]["status"] == "optimal"
         assert solved["result"]["objective"] == pytest.approx(1 + 3)
+        assert solved["result"]["statistics"]["second_opinions"] == 1
         solved = await answer(client, "solve", text=MODEL, settings={"most": "2[h]"}, method="scip")
         assert solved["result"]["objective"] == pytest.approx(2)
         why = await answer(client, "explain", text=IMPOSSIBLE)

@@ -32,11 +32,11 @@ def solve(
     """Return the document of the result of a solver or a policy; raise CallRefused if the problem is too large."""
     selected = _select(file, scenario, settings)
     chosen = choose_method(selected.workspace, method, selected.scenario.model)
-    options = SolveOptions(time_limit=seconds, gap=gap, threads=1)
+    options = SolveOptions(time_limit=seconds, gap=gap, threads=1, second_opinion=True)
     config = SolveConfig(scenario=selected, method=chosen, options=options)
     solved = solve_scenario(config, clock=Deadline(), listener=_SizeLimit(limits, chosen.is_policy))
     result = solved.result
-    return {"ok": result.has_point, "diagnostics": as_json(result.warnings), "result": result.to_dict()}
+    return {"ok": result.has_point, "diagnostics": as_json(result.diagnostics), "result": result.to_dict()}
 
 
 def explain(
