@@ -16,7 +16,6 @@ from gpusched_dsl.engines.opening import engine_in_use
 from gpusched_dsl.interface.campaigns import ModelCampaigns
 from gpusched_dsl.interface.scenarios import Setting
 from gpusched_dsl.ir.deadline import Deadline
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_options, plain_seeds
@@ -286,7 +285,9 @@ class Model(ModelCampaigns):
         """Give a set or parameter another value, for all later solves.
 
         A parameter accepts a number in its declared unit (for every key if it has indices), a dictionary `{"j1": 3.0}`
-        or `{("j1", "v1", 2): 0.5}`, or a polars or pandas table with a column per index and one of values; a set
+        or `{("j1", "v1", 2): 0.5}`, an array in the order of its index sets (lists, NumPy, a polars series; one axis
+        per index set), or a polars or pandas table with a column per index and one of values; pandas may have the keys
+        in the index. Numbers may be texts with units, such as `"2 h"` or `"90[min]"`, or a `timedelta`. A set
         accepts the list of its elements, or a table with a column per component. The value is read immediately: a later
         change of a dictionary has no effect. The value replaces all keys; missing keys get the default or are reported.
         Raises DiagnosticError (GSM6012) if no model has a parameter or set of this name or the value has an unsupported
@@ -319,8 +320,8 @@ class Model(ModelCampaigns):
         The text is not checked and data files are not read again; sets and parameters with unchanged inputs are reused.
         Numbers are changed in the loaded problem; if elements were added or removed, its basis is kept (HiGHS);
         otherwise the problem is rebuilt and `rebuilt` of the result has the reason. Options are those of the last solve
-        except for the given ones. A policy plans again; running jobs are kept only with `warm_start`. Raises
-        DiagnosticError: GSM6010 before the first solve, else as `solve` does.
+        except for the given ones. A policy plans again; running jobs are kept only with `warm_start`. Before
+        the first solve it is `solve` of the only scenario. Raises DiagnosticError as `solve` does.
         """
         clock = Deadline()
         from gpusched_dsl.workflows.solve import solve_scenario
@@ -328,8 +329,9 @@ class Model(ModelCampaigns):
         check_option_values(monitor=monitor)
         earlier = self._solved
         if earlier is None:
-            message = "nothing has been solved yet"
-            raise DiagnosticError([Diagnostic("GSM6010", message, help="call `solve` first")])
+            more = {"gap": gap, "time_limit": time_limit}
+            given: dict[str, Any] = {name: value for name, value in more.items() if value is not None}
+            return self.solve(warm_start=warm_start, monitor=monitor, **given)
         options = earlier.config.options
         options = structs.replace(
             options,

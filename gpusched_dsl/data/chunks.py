@@ -101,6 +101,7 @@ class ColumnChunk(Struct, frozen=True, eq=False):
     `single_keys` after the others: settings of single values.
     `weights` of the rows count in means. `windows` are the keys that are slots of time: rows before the first or after
     the last element of the index set are left out, as a file may hold more than the horizon.
+    With a `shape`, the values are an array in the order of the index sets, and get their `codes` when these are known.
     """
 
     keys: tuple[pl.Series, ...]
@@ -116,6 +117,7 @@ class ColumnChunk(Struct, frozen=True, eq=False):
     single_keys: bool = False
     weights: Floats | None = None
     windows: tuple[int, ...] = ()
+    shape: tuple[int, ...] | None = None
 
 
 class ValueChunk(Struct, frozen=True, eq=False):

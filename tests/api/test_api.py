@@ -257,10 +257,20 @@ def test_values_are_checked_like_data(model: gs.Model, name: str, value: object,
     assert model.resolve().objective == pytest.approx(11.0)
 
 
-def test_nothing_solved_nothing_to_resolve(model: gs.Model) -> None:
-    with pytest.raises(gs.DiagnosticError) as error:
+def test_resolve_before_a_solve_solves() -> None:
+    with gs.loads(TEXT.replace("scenario Roomy extends Small { room = 12[GB]; }", "")) as model:
+        model.set("room", 12.0)
+        first = model.resolve(gap=0.0, time_limit=30)
+        assert first.objective == model.solve("Small", gap=0.0).objective
+        assert first.rebuilt is None
+        model.set("room", 7.0)
+        assert model.resolve().objective == pytest.approx(11.0)
+
+
+def test_resolve_before_a_solve_needs_a_single_scenario(model: gs.Model) -> None:
+    with pytest.raises(gs.UsageError) as error:
         model.resolve()
-    assert codes(error) == ["GSM6010"]
+    assert codes(error) == ["GSM6006"]
 
 
 def test_warm_starts_of_all_kinds(model: gs.Model, tmp_path: Path) -> None:

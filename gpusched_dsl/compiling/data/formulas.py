@@ -18,6 +18,7 @@ from gpusched_dsl.ir.domains import Domain, ProductDomain
 from gpusched_dsl.language.checked import CheckedParam, Element, TextType, TypedExpr, TypedIndexing
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import ArrayAssignment, ExpressionAssignment
+from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.counting import count_text
 
 
@@ -57,18 +58,29 @@ def array_chunk(
     ev: Evaluator, declared: CheckedParam, domain: Domain, given: ArrayAssignment, diagnostics: Diagnostics
 ) -> ColumnChunk | None:
     """The values of an array in the order of the index sets; None after a finding (GSM2116)."""
+    if not fits_shape(declared, domain, given.shape, given.span, diagnostics):
+        return None
+    values = [_value(ev, declared, value) for value in given.values]
+    spans = tuple(value.span for value in given.values)
+    return ColumnChunk((), column_of(values), TextOrigin(given.span, spans), given.factor, codes=domain.columns())
+
+
+def fits_shape(
+    declared: CheckedParam, domain: Domain, shape: Sequence[int], span: Span, diagnostics: Diagnostics
+) -> bool:
+    """Whether an array has one value for each key of a parameter; reports GSM2116."""
     factors = domain.factors if isinstance(domain, ProductDomain) else (domain,)
     iterators = declared.indexing.iterators
     if declared.indexing.conditions or len(factors) != len(iterators):
         diagnostics.error(
             "GSM2116",
             f"the keys of `{declared.name}` are not all combinations of its index sets, so an array cannot give them",
-            given.span,
+            span,
             secondary=[declaration_label(declared)],
             help="write a table with its keys",
         )
-        return None
-    for length, factor, iterator in zip(given.shape, factors, iterators, strict=True):
+        return False
+    for length, factor, iterator in zip(shape, factors, iterators, strict=True):
         if length != factor.size:
             name = iterator.domain.span.text
             several = len(factors) > 1
@@ -76,15 +88,13 @@ def array_chunk(
                 "GSM2116",
                 f"{'lists for' if several else 'the array for'} `{name}` {'have' if several else 'has'} "
                 f"{count_text(length, 'value')}, but `{name}` has {count_text(factor.size, 'element')}",
-                given.span,
+                span,
                 secondary=[declaration_label(declared)],
                 notes=[f"the elements are {_list_elements(factor)}"] if factor.size else [],
                 help="give one value for each element, in this order, or write a table with its keys",
             )
-            return None
-    values = [_value(ev, declared, value) for value in given.values]
-    spans = tuple(value.span for value in given.values)
-    return ColumnChunk((), column_of(values), TextOrigin(given.span, spans), given.factor, codes=domain.columns())
+            return False
+    return True
 
 
 def _value(ev: Evaluator, declared: CheckedParam, value: TypedExpr) -> float | str:

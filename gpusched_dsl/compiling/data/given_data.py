@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpusched_dsl.compiling.data.formulas import array_chunk, formula_chunk
+from msgspec import structs
+
+from gpusched_dsl.compiling.data.formulas import array_chunk, fits_shape, formula_chunk
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME
 from gpusched_dsl.data.binding import (
@@ -71,7 +73,7 @@ class GivenData:
         `domain` is that of a parameter.
         """
         if declared.name in self.replaced:
-            return list(self.replaced[declared.name])
+            return [self._placed(declared, domain, chunk) for chunk in self.replaced[declared.name]]
         chunks: list[DataChunk] = []
         for given in self.scenario.assignments.get(declared.name, ()):
             chunk: DataChunk | None
@@ -103,6 +105,16 @@ class GivenData:
                 raise Unavailable(declared.name)
             chunks.append(chunk)
         return chunks
+
+    def _placed(self, declared: CheckedSet | CheckedParam, domain: Domain | None, chunk: DataChunk) -> DataChunk:
+        """Return a chunk; an array gets the keys of the index sets."""
+        if not isinstance(chunk, ColumnChunk) or chunk.shape is None:
+            return chunk
+        assert isinstance(declared, CheckedParam)
+        assert domain is not None
+        if not fits_shape(declared, domain, chunk.shape, chunk.origin.statement, self.diagnostics):
+            raise Unavailable(declared.name)
+        return structs.replace(chunk, codes=domain.columns(), shape=None)
 
     def _labels(self, given: ExpressionAssignment) -> ColumnChunk:
         """The elements of a set from an expression."""
