@@ -15,6 +15,7 @@ from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import ObjectiveValue, Tolerances, Verification, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.solving.snapping import snap
 
 # Of the sum of the sizes of the parts of an objective.
 OBJECTIVE_TOLERANCE = FEASIBILITY
@@ -44,7 +45,8 @@ def check_point(
 ) -> CheckedPoint:
     """The point to report: tidied if that keeps it feasible, else as it is, with its result columns computed.
 
-    Tidying rounds integer columns and moves values that overstep a bound onto it, both within the tolerances.
+    Tidying rounds integer columns, moves values that overstep a bound onto it, both within the tolerances, and values
+    that miss a decimal number by rounding onto that (`snapping.py`).
     `witnessed`: comparisons that the point says are true count as true within the tolerance (`verify`).
     Raises DiagnosticError (GSM4008) when the point breaks the problem beyond the tolerances.
     """
@@ -55,6 +57,7 @@ def check_point(
         is_tidy = np.array_equal(tidy, raw)
         tidy_checked = checked if is_tidy else verify(problem, tidy, tolerances, trust_comparisons=witnessed)
         if tidy_checked.feasible:
+            tidy, tidy_checked = snap(problem, tidy, tidy_checked, tolerances, within)
             return CheckedPoint(tidy, tidy_checked, True)
     if checked.feasible:
         return CheckedPoint(

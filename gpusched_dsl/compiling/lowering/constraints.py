@@ -208,7 +208,7 @@ class Assertions:
                 truth = truths.affine(expr.body, grown.frame)
                 counted = truth if expr.op == "any" else truths.negate(truth)  # of `all`, those that do not hold
                 total = counted.sum_rows(grown.parent, frame.size, frozenset(expr.indexing.variables))
-                return _Read(total, 1.0, INFINITY) if expr.op == "any" else _Read(total, 0.0, 0.0)
+                return _Read(total, 1.0, INFINITY) if expr.op == "any" else _Read(total, -INFINITY, 0.0)
         return _Read(truths.affine(expr, frame), 1.0, INFINITY)
 
     # --- rows --------------------------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ Takes `r == [L <= a <= U]`, r binary, and keeps the half that is needed:
     r >= [L <= a <= U]:   a >= U' where p = 1, a <= L' where q = 1, r + p + q = 1, binaries p and q
 
 U' is the next value above U that a can have, L' the next below L: a must move in steps, as expressions of integer
-columns do. A side that no point within the bounds breaks is left out first: an equality with an end of the range is
-one-sided. Where a has two values only, r is affine in it.
+columns do, or be a column with a gap at this side, as semicontinuous ones are (`gaps.py`). A side that no point within
+the bounds breaks is left out first: an equality with an end of the range is one-sided. Where a has two values only, r
+is affine in it.
 
 Results of terms move in steps, too, such as `min(x / 2, y / 4)` of integer x and y (`result_steps`); that is seen as
 long as the terms are there. So `ReifiedSteps` comes before every pass that removes terms, and takes the entries that
@@ -29,6 +30,7 @@ import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.ranges import image_of
+from gpusched_dsl.compiling.passes.gaps import gaps_of, single_columns
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.rows import RowBuilder
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target, not_taken
@@ -165,6 +167,8 @@ def _reformulate(
     unless = rest & holds.down
     loose = unless & (holds.step == 0)
     if loose.any():
+        loose &= ~_step_over_gaps(builder, holds, loose)
+    if loose.any():
         return [_refusal(analysis, definition, int(np.flatnonzero(loose)[0]))]
     infinite = np.full(definition.size, np.inf)
     holds.rows(builder, "if", rest & holds.up, holds.lower, holds.upper, holds.results, True)
@@ -185,6 +189,19 @@ def _reformulate(
         Note(ReifiedComparisons.name, definition.name, words, definition.size, rows, columns, span=definition.span)
     )
     return []
+
+
+def _step_over_gaps(builder: ProblemBuilder, holds: _Comparisons, loose: Bools) -> Bools:
+    """Set `below` and `above` of one-sided comparisons of a column with a gap at this side; return which these are."""
+    single, columns, factors = single_columns(holds.a)
+    rises = np.isfinite(holds.lower)
+    one_sided = loose & single & (rises != np.isfinite(holds.upper))
+    sides = (np.where(rises, holds.lower, holds.upper) - holds.a.constants) / factors
+    beyond = factors * gaps_of(builder.problem).beyond(columns, sides, rises == (factors > 0)) + holds.a.constants
+    found = one_sided & ~np.isnan(beyond)
+    holds.below[found & rises] = beyond[found & rises]
+    holds.above[found & ~rises] = beyond[found & ~rises]
+    return np.asarray(found)
 
 
 def _state_affine(builder: ProblemBuilder, holds: _Comparisons, entries: Codes) -> None:
