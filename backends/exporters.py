@@ -5,7 +5,7 @@ A package adds a format by an entry point of the group `gpusched_dsl.exporters`:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -43,9 +43,10 @@ def keeps_objectives(name: str) -> bool:
     return name in ("json", *SCRIPTS) if found is None else found.objectives
 
 
-def write_problem(problem: Problem, name: str, file: BinaryIO) -> Problem:
+def write_problem(problem: Problem, name: str, file: BinaryIO, head: Sequence[str] = ()) -> Problem:
     """Write a problem to an unbuffered file and return what was written: without terms that the format lacks.
 
+    `head` has lines for the head of the file; JSON and formats of other packages have no place for them.
     Raises DiagnosticError if the format is linear and the problem cannot be reformulated, KeyError for an unknown name.
     """
     if name == "json":
@@ -65,11 +66,11 @@ def write_problem(problem: Problem, name: str, file: BinaryIO) -> Problem:
     if name in SCRIPTS:
         from gpusched_dsl.backends.files.python_script.content import write_script
 
-        return write_script(problem, name, file)
+        return write_script(problem, name, file, head)
     from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
     from gpusched_dsl.backends.files.quadratic_costs import file_content
 
     content = file_content(problem, name)
     write = write_lp if name == "lp" else write_mps
-    write(content.problem, file, comments=comments(content.reformulated), quadratic=content.quadratic)
+    write(content.problem, file, comments=(*head, *comments(content.reformulated)), quadratic=content.quadratic)
     return content.problem

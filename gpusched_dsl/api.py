@@ -109,27 +109,30 @@ class Model(ModelCampaigns):
         *,
         to: str | None = None,
         settings: Mapping[str, Setting] | None = None,
+        aggregated: bool = False,
     ) -> Path:
         """Write the problem of a scenario (the only one if None) for other tools; return the path.
 
+        Interchangeable elements are named one by one, or `aggregated` as `solve` does; the head of the file says which.
         `to` is `lp`, `mps`, `json`, `python` (a script for HiGHS), `python-scip`, or a format of an installed package;
         by default the extension of the path. Terms that the format lacks are reformulated. Raises ValueError for an
         unknown format; DiagnosticError for errors in text and data, for terms that cannot be reformulated, and
-        (GSM6008) if the file cannot be written.
+        (GSM6008) if the file cannot be written, or has no aggregated form.
         """
         from gpusched_dsl.backends.export_names import BY_SUFFIX, Targets
         from gpusched_dsl.backends.exporters import write_problem
         from gpusched_dsl.data.sources.writing import cannot_write, replace_file
+        from gpusched_dsl.workflows.exported_form import exported_form
 
         target, known = Path(path), Targets()
         suffix = target.suffix.removeprefix(".").lower()
         form = BY_SUFFIX.get(suffix, suffix) if to is None else to
         if form not in known:
             raise ValueError(f"`{form}` is not a format of problems: `to` is one of {', '.join(known)}")
-        problem = self.ground(scenario, settings=settings)
+        content = exported_form(self._build(scenario, settings, fold=True), aggregated)
         try:
             with replace_file(target) as beside, beside.open("wb", buffering=0) as file:
-                write_problem(problem, form, file)
+                write_problem(content.problem, form, file, content.comments)
         except OSError as failure:
             raise DiagnosticError([cannot_write(target, failure)]) from failure
         return target

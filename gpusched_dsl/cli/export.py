@@ -13,7 +13,7 @@ from gpusched_dsl.backends.export_names import MATHEMATICS
 from gpusched_dsl.backends.exporters import keeps_objectives, write_problem
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import UsageError
-from gpusched_dsl.cli.instance import build_problem, choose_instance, read_settings, read_workspace
+from gpusched_dsl.cli.instance import LoadedProblem, choose_instance, read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
@@ -21,8 +21,10 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.summary import size_text
 
 if TYPE_CHECKING:
+    from gpusched_dsl.compiling.selection import SelectedScenario
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.language.workspace import Workspace
+    from gpusched_dsl.workflows.exported_form import ExportedForm
 
 STDOUT = "-"
 
@@ -32,25 +34,44 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if out != STDOUT:
         check_writable(Path(out))
     if options.to in MATHEMATICS:
+        if options.aggregated:
+            raise UsageError("GSM6002", f"`--aggregated` is for problems, not for {options.to.upper()}", "remove it")
         return _write_formulation(options, output, out)
     if options.model is not None:
         message = f"`--model` is only for mathematics, not for {options.to.upper()}"
         raise UsageError("GSM6002", message, "choose a scenario: `--scenario NAME`")
-    problem = build_problem(choose_instance(options, output), output).problem
+    form = _form(choose_instance(options, output), options, output)
+    problem = form.problem
     output.report(_losses(problem, options.to))
     if out == STDOUT:
         with tempfile.TemporaryFile(buffering=0) as file:
-            write_problem(problem, options.to, file)
+            write_problem(problem, options.to, file, form.comments)
             file.seek(0)
             _copy_out(file)
         return exits.OK
     try:
         with replace_file(Path(out)) as beside, beside.open("wb", buffering=0) as file:
-            written = write_problem(problem, options.to, file)
+            written = write_problem(problem, options.to, file, form.comments)
     except OSError as failure:
         raise DiagnosticError([cannot_write(Path(out), failure)]) from failure
     output.say(f"wrote {out}: {size_text(written)}")
+    for line in form.comments:
+        output.say(line)
     return exits.OK
+
+
+def _form(instance: SelectedScenario | LoadedProblem, options: argparse.Namespace, output: Output) -> ExportedForm:
+    """The problem to write, with a report of warnings."""
+    from gpusched_dsl.workflows.exported_form import ExportedForm, exported_form
+
+    if isinstance(instance, LoadedProblem):
+        if options.aggregated:
+            message = "`--aggregated` needs a `.gsm` file: a problem file says nothing of interchangeable elements"
+            raise DiagnosticError([Diagnostic("GSM6016", message)])
+        return ExportedForm(instance.problem)
+    built = instance.build(aggregated=True)
+    output.report(built.warnings)
+    return exported_form(built, options.aggregated)
 
 
 def _write_formulation(options: argparse.Namespace, output: Output, out: str) -> int:

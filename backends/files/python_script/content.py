@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import BinaryIO, Final
 
 from gpusched_dsl.backends.files.linearise import comments
@@ -14,16 +15,17 @@ from gpusched_dsl.ir.problem import Problem
 SCIP_TERMS: Final = frozenset({INTEGERS, INDICATOR, "product", "power", "exp", "log", "abs"})
 
 
-def write_script(problem: Problem, form: str, file: BinaryIO) -> Problem:
+def write_script(problem: Problem, form: str, file: BinaryIO, head: Sequence[str] = ()) -> Problem:
     """Write a script for HiGHS (`python`) or SCIP (`python-scip`), and return what was written.
 
-    HiGHS gets linear rows, and a convex quadratic objective if there are no integers; SCIP also nonlinear terms and
-    rows under a condition. Raises DiagnosticError (GSM32..) for terms that cannot be reformulated.
+    `head` has lines for the head of the file. HiGHS gets linear rows, and a convex quadratic objective if there are no
+    integers; SCIP also nonlinear terms and rows under a condition. Raises DiagnosticError (GSM32..) for terms that
+    cannot be reformulated.
     """
     if form == "python-scip":
         reformulated = reformulate(problem, Target(form, SCIP_TERMS))
-        write_python(reformulated.problem, form, file, comments(reformulated))
+        write_python(reformulated.problem, form, file, (*head, *comments(reformulated)))
         return reformulated.problem
     content = file_content(problem, form)
-    write_python(content.problem, form, file, comments(content.reformulated), content.quadratic)
+    write_python(content.problem, form, file, (*head, *comments(content.reformulated)), content.quadratic)
     return content.problem

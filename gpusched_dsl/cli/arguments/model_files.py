@@ -69,6 +69,11 @@ def add_export_options(parser: Parser) -> None:
     )
     parser.add_argument("-o", "--out", type=path, metavar="FILE", help="output file (default: standard output)")
     parser.add_argument(
+        "--aggregated",
+        action="store_true",
+        help="aggregate interchangeable elements, as `solve` does (default: name each element)",
+    )
+    parser.add_argument(
         "--model", metavar="NAME", help="name of the model to write as mathematics (default: all models of the file)"
     )
     add_instance_options(parser)
