@@ -70,13 +70,13 @@ def _most_needed(problem: Problem, low: Floats, high: Floats, sign: float) -> Fl
 
 
 def _is_free_to_fall(problem: Problem, sign: float) -> Bools:
-    """The columns that cost nothing or something to raise, and that no definition reads."""
+    """The columns that cost nothing or something to raise, and that no definition reads or gives."""
     free = np.ones(problem.columns, dtype=np.bool_)
     for objective in problem.objectives[:1]:
         way = 1.0 if objective.sense == "minimize" else -1.0
         free &= sign * way * objective.costs(problem.columns) >= 0
     for definition in problem.definitions:
-        free[definition.arguments.matrix.columns] = False
+        free[definition.arguments.matrix.columns] = free[definition.results] = False
     return free
 
 

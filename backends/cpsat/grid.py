@@ -67,8 +67,8 @@ def _free_steps(problem: Problem, steps: Floats, free: Bools) -> Floats:
     found, sides = _Sizes([], [], [], []), _Sizes([], [], [], [])
     _read_rows(problem, steps, free, found, sides)
     for definition in problem.definitions:
-        assert isinstance(definition, IntervalDefinition)  # the others are reformulated
-        _read_intervals(problem, steps, free, definition, found)
+        if isinstance(definition, IntervalDefinition):  # products are of integers
+            _read_intervals(problem, steps, free, definition, found)
     columns: Codes = np.flatnonzero(free)
     for bounds in (problem.lower[columns], problem.upper[columns]):
         finite = np.isfinite(bounds)

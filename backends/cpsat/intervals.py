@@ -1,8 +1,8 @@
-"""Conditions on intervals in the words of CP-SAT: interval variables, `no_overlap` and `cumulative`.
+"""Conditions on intervals and products of integers in the words of CP-SAT: interval variables, `no_overlap` and so on.
 
 Start, length, demand and capacity are affine expressions of columns. CP-SAT takes those of one variable at most; others
-become variables of their own, and so do the ends of intervals whose length is decided. Entries that must hold come
-here; a pass reformulates those whose truth is decided.
+become variables of their own, and so do the ends of intervals whose length is decided. Conditions that must hold come
+here; a pass reformulates those whose truth is decided, and products of other numbers.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusched_dsl.backends.cpsat.integer_form import HELP, LARGEST
+from gpusched_dsl.compiling.passes.steps import INTEGER_PRODUCT
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
-from gpusched_dsl.ir.definitions import Affines, Cumulative, IntervalDefinition, NoOverlap
+from gpusched_dsl.ir.definitions import Affines, Cumulative, IntervalDefinition, NoOverlap, Product
 from gpusched_dsl.ir.divisors import common_divisors
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # The operations that CP-SAT takes as they are, named as in `Target`.
-NATIVE = frozenset({NoOverlap.op, Cumulative.op})
+NATIVE = frozenset({NoOverlap.op, Cumulative.op, INTEGER_PRODUCT})
 
 Linear = tuple[tuple[int, ...], tuple[int, ...], int]  # variables, coefficients and a constant
 
@@ -44,8 +45,11 @@ class IntervalText:
     def add_definitions(self, problem: Problem) -> None:
         """Add all definitions; raises DiagnosticError (GSM4003, GSM4006)."""
         for definition in problem.definitions:
-            assert isinstance(definition, IntervalDefinition)  # the target takes no others
-            self._add(problem, definition)
+            if isinstance(definition, Product):
+                add_products(self, definition)
+            else:
+                assert isinstance(definition, IntervalDefinition)  # the target takes no others
+                self._add(problem, definition)
 
     def _add(self, problem: Problem, definition: IntervalDefinition) -> None:
         cumulative = isinstance(definition, Cumulative)
@@ -55,9 +59,9 @@ class IntervalText:
         truths[first + 2] = True
         if isinstance(definition, Cumulative):
             loads[first + 3] = loads[definition.capacities] = True
-        times = _Integers.of(problem, self, definition, ~loads & ~truths)
-        amounts = _Integers.of(problem, self, definition, loads) if cumulative else times
-        exact = _Integers.plain(arguments, truths)
+        times = Integers.of(problem, self, definition, ~loads & ~truths)
+        amounts = Integers.of(problem, self, definition, loads) if cumulative else times
+        exact = Integers.plain(arguments, truths)
         ends = np.cumsum(definition.interval_counts).tolist()
         begin = 0
         for entry, end in enumerate(ends):
@@ -68,27 +72,29 @@ class IntervalText:
                     continue
                 numbers.append(self._interval(times.linear(at), times.linear(at + 1), literal))
                 if cumulative:
-                    demands.append(self._usable(self._single(amounts.linear(at + 3)), literal))
+                    demands.append(self._usable(self.single(amounts.linear(at + 3)), literal))
             begin = end
             if not cumulative:
-                self._constrain(f"no_overlap{{intervals:{numbers}}}")
+                self.constrain(f"no_overlap{{intervals:{numbers}}}")
                 continue
             assert isinstance(definition, Cumulative)
-            capacity = self._single(amounts.linear(int(definition.capacities[entry])))
+            capacity = self.single(amounts.linear(int(definition.capacities[entry])))
             self._nonnegative(capacity)
-            rows = "".join(f" demands{_text(d)}" for d in demands)
-            self._constrain(f"cumulative{{capacity{_text(capacity)} intervals:{numbers}{rows}}}")
+            rows = "".join(f" demands{text_of_linear(d)}" for d in demands)
+            self.constrain(f"cumulative{{capacity{text_of_linear(capacity)} intervals:{numbers}{rows}}}")
 
     def _interval(self, start: Linear, length: Linear, literal: str) -> int:
         """Add an interval, and return the number of its constraint."""
-        start, length = self._single(start), self._usable(self._single(length), literal)
+        start, length = self.single(start), self._usable(self.single(length), literal)
         if not length[0]:
             end = (start[0], start[1], start[2] + length[2])
         elif not start[0]:
             end = (length[0], length[1], start[2] + length[2])
         else:
             end = self._variable(_plus(start, length))
-        return self._constrain(f"interval{{start{_text(start)} size{_text(length)} end{_text(end)}}}", literal)
+        return self.constrain(
+            f"interval{{start{text_of_linear(start)} size{text_of_linear(length)} end{text_of_linear(end)}}}", literal
+        )
 
     def _literal(self, truth: Linear) -> str | None:
         """The enforcement of a truth value; empty where it is always true, None where it never is."""
@@ -113,9 +119,9 @@ class IntervalText:
         if self._range(value)[0] < 0:
             variables, coefficients, constant = value
             inside = f"vars:{list(variables)} coeffs:{list(coefficients)} domain:[{-constant}, {2**63 - 1}]"
-            self._constrain(f"linear{{{inside}}}")
+            self.constrain(f"linear{{{inside}}}")
 
-    def _single(self, value: Linear) -> Linear:
+    def single(self, value: Linear) -> Linear:
         """The value as an expression of at most one variable."""
         return value if len(value[0]) <= 1 else self._variable(value)
 
@@ -133,7 +139,7 @@ class IntervalText:
     def _equate(self, value: Linear, number: int, literal: str) -> None:
         variables, coefficients, constant = value
         inside = f"vars:{[*variables, number]} coeffs:{[*coefficients, -1]} domain:[{-constant}, {-constant}]"
-        self._constrain(f"linear{{{inside}}}", literal)
+        self.constrain(f"linear{{{inside}}}", literal)
 
     def _range(self, value: Linear) -> tuple[int, int]:
         low = high = value[2]
@@ -147,13 +153,22 @@ class IntervalText:
             low, high = low + min(products), high + max(products)
         return low, high
 
-    def _constrain(self, inside: str, literal: str = "") -> int:
+    def constrain(self, inside: str, literal: str = "") -> int:
         self.lines.append(f"constraints{{{literal}{inside}}}")
         self.constraints += 1
         return self.constraints - 1
 
 
-def _text(value: Linear) -> str:
+def add_products(text: IntervalText, definition: Product) -> None:
+    """Products of integers, which are constraints of CP-SAT."""
+    factors = Integers.plain(definition.arguments, np.ones(definition.arguments.count, dtype=np.bool_))
+    starts = definition.starts.tolist()
+    for result, begin, end in zip(definition.results.tolist(), starts[:-1], starts[1:], strict=True):
+        factor = "".join(f" exprs{text_of_linear(text.single(factors.linear(at)))}" for at in range(begin, end))
+        text.constrain(f"int_prod{{target{text_of_linear(((result,), (1,), 0))}{factor}}}")
+
+
+def text_of_linear(value: Linear) -> str:
     variables, coefficients, constant = value
     return f"{{vars:{list(variables)} coeffs:{list(coefficients)} offset:{constant}}}"
 
@@ -167,7 +182,7 @@ def _plus(one: Linear, other: Linear) -> Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class _Integers:
+class Integers:
     """Affine expressions with integer coefficients; those of one entry are in one unit."""
 
     starts: list[int]
@@ -180,13 +195,13 @@ class _Integers:
         return tuple(self.columns[begin:end]), tuple(self.values[begin:end]), self.constants[argument]
 
     @staticmethod
-    def plain(arguments: Affines, chosen: Bools) -> _Integers:
-        """Truth values: their numbers are integers."""
-        return _Integers._made(arguments.matrix.starts, arguments.matrix.columns, arguments.matrix.values,
+    def plain(arguments: Affines, chosen: Bools) -> Integers:
+        """Truth values and factors of integer products: their numbers are integers, their columns have steps of 1."""
+        return Integers._made(arguments.matrix.starts, arguments.matrix.columns, arguments.matrix.values,
                                np.where(chosen, arguments.constants, 0.0))  # fmt: skip
 
     @staticmethod
-    def of(problem: Problem, text: IntervalText, definition: IntervalDefinition, chosen: Bools) -> _Integers:
+    def of(problem: Problem, text: IntervalText, definition: IntervalDefinition, chosen: Bools) -> Integers:
         """The chosen arguments in a unit of their entry."""
         arguments, entry = definition.arguments, definition.entry_of
         matrix = arguments.matrix
@@ -205,12 +220,12 @@ class _Integers:
         largest = max(np.abs(scaled).max(initial=0.0), np.abs(constants).max(initial=0.0))
         if largest > np.sqrt(LARGEST):
             raise DiagnosticError([_too_large(problem, definition, largest)])
-        return _Integers._made(matrix.starts, matrix.columns, scaled, constants)
+        return Integers._made(matrix.starts, matrix.columns, scaled, constants)
 
     @staticmethod
-    def _made(starts: Codes, columns: Int32s, values: Floats, constants: Floats) -> _Integers:
+    def _made(starts: Codes, columns: Int32s, values: Floats, constants: Floats) -> Integers:
         numbers = (np.rint(v).astype(np.int64).tolist() for v in (values, constants))
-        return _Integers(starts.tolist(), columns.tolist(), *numbers)
+        return Integers(starts.tolist(), columns.tolist(), *numbers)
 
 
 def _too_large(problem: Problem, definition: IntervalDefinition, largest: float) -> Diagnostic:

@@ -6,7 +6,8 @@ from markdown_tables import paragraph, table
 
 from gpusched_dsl.backends.protocol import Capabilities
 from gpusched_dsl.backends.registry import BUILT_IN, backend
-from gpusched_dsl.compiling.passes.steps import INDICATOR, QUADRATIC_OBJECTIVE
+from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGER_PRODUCT, QUADRATIC_OBJECTIVE
+from gpusched_dsl.ir.definitions import Product
 
 FIELDS = {
     "integers": "integer variables",
@@ -26,6 +27,7 @@ FIELDS = {
 # Operations beyond linear rows, in the words of an author.
 OPERATIONS = {
     "product": "products of variables",
+    INTEGER_PRODUCT: "products of bounded integers",
     "extreme": "`min` and `max` of terms",
     "power": "powers",
     "unary": "functions of one variable",
@@ -92,6 +94,8 @@ def _mark(value: bool) -> str:
 
 
 def _accepted(capabilities: Capabilities, operation: str) -> str:
+    if operation == INTEGER_PRODUCT and Product.op in capabilities.accepts:
+        operation = Product.op
     if operation not in capabilities.accepts:
         return "no"
     return "convex" if capabilities.convex or operation == QUADRATIC_OBJECTIVE else "yes"

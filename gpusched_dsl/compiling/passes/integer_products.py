@@ -7,7 +7,8 @@ smaller R is f. With digits d_k, k = 0 .. floor(log2 R), shared by all products 
     f == N + s sum_k 2^k d_k,    p_k == d_k e,    w == N e + s sum_k 2^k p_k
 
 where the rows of p_k are those of `product_rows` and the last equation holds in the half that is needed. Leaves
-products of more than two factors and those without a stepwise factor. GSM3202 where such a factor or e has no bound.
+products of more than two factors and those without a stepwise factor, and products of bounded integers to targets that
+take these. GSM3202 where such a factor or e has no bound.
 
 Proof. Every number of steps up to R has digits, and with them f e is the sum on the right.
 """
@@ -24,6 +25,7 @@ from gpusched_dsl.compiling.passes.argument_values import BEYOND
 from gpusched_dsl.compiling.passes.digits import Digits
 from gpusched_dsl.compiling.passes.expectation_forms import scale
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
+from gpusched_dsl.compiling.passes.native_products import native_products
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder, index_of_columns
 from gpusched_dsl.compiling.passes.product_factors import GuardedFactors
 from gpusched_dsl.compiling.passes.product_rows import add_products
@@ -53,9 +55,10 @@ class IntegerProducts:
         builder = ProblemBuilder(analysis.problem)
         digits = Digits(builder)
         products = [d for d in analysis.problem.definitions if isinstance(d, Product) and d.size]
-        factors = [_Factors.of(analysis, d, analysis.problem.integer) for d in products]
+        left = [native_products(analysis, target, d) for d in products]
+        factors = [_Factors.of(analysis, d, analysis.problem.integer, n) for d, n in zip(products, left, strict=True)]
         if not all(f.taken.all() for f in factors):
-            factors = [_Factors.of(analysis, d, analysis.units) for d in products]
+            factors = [_Factors.of(analysis, d, analysis.units, n) for d, n in zip(products, left, strict=True)]
         for definition, its in zip(products, factors, strict=True):
             _reformulate(builder, analysis, definition, digits, its, not target.continuous)
         return builder.step() if builder.notes else PassResult(analysis.problem)
@@ -77,10 +80,11 @@ class _Factors(Struct, frozen=True, eq=False):
     taken: Bools
 
     @staticmethod
-    def of(analysis: Analysis, definition: Product, units: Bools | Floats) -> _Factors:
+    def of(analysis: Analysis, definition: Product, units: Bools | Floats, left: Bools) -> _Factors:
+        """`left`: the entries that the target takes."""
         low, high, step = _lattice(analysis, definition.arguments, units)
         spread = np.where(step > 0, high - low, np.inf) / np.where(step > 0, step, 1.0)
-        pair = np.flatnonzero(np.diff(definition.starts) == 2)
+        pair = np.flatnonzero((np.diff(definition.starts) == 2) & ~left)
         first, second = definition.starts[:-1][pair], definition.starts[:-1][pair] + 1
         n = np.where(spread[first] <= spread[second], first, second)
         taken = (step[n] > 0) & ((spread[n] <= LARGEST_RANGE) | np.isinf(spread[n]))

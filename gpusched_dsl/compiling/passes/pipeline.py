@@ -25,6 +25,7 @@ from gpusched_dsl.compiling.passes.fixed_factors import FixedFactors
 from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
 from gpusched_dsl.compiling.passes.indicators import Indicators
 from gpusched_dsl.compiling.passes.integer_arguments import IntegerArguments
+from gpusched_dsl.compiling.passes.integer_powers import IntegerPowers
 from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
 from gpusched_dsl.compiling.passes.integer_quotients import IntegerQuotients
 from gpusched_dsl.compiling.passes.interval_loads import IntervalLoads
@@ -84,6 +85,7 @@ PASSES: tuple[Pass, ...] = (
     ProductChains(),
     BinaryProducts(),
     BinaryTimes(),
+    IntegerPowers(),
     IntegerProducts(),
     PartialExpectations(),
     IntegerArguments(),

@@ -36,6 +36,7 @@ WORK = 2_000_000_000
 
 # What a target may accept beyond linear rows over continuous columns: the `op` of definitions, and these.
 INTEGERS, INDICATOR, QUADRATIC_OBJECTIVE = "integers", "indicator", "quadratic_objective"
+INTEGER_PRODUCT = "integer_product"
 
 
 class Target(Struct, frozen=True):
@@ -44,7 +45,8 @@ class Target(Struct, frozen=True):
     The operations are the `op` of each definition (`product`, `extreme`, `power`, `unary`, `piecewise`,
     `partial_expectation`, `holds`; made by passes `quadratic`, `norm`, `quadratic_over_linear`, `relative_entropy`,
     `exponential_perspective`, `log_sum_exp`), for `unary` also the function (`exp`, `log`, `abs`), `integers`,
-    `indicator` (rows under a condition) and `quadratic_objective` (a convex quadratic form in the last objective).
+    `indicator` (rows under a condition), `integer_product` (products of bounded integers, where `product` is not taken)
+    and `quadratic_objective` (a convex quadratic form in the last objective).
     `alone` are operations that it would accept in a problem without integers, for messages. Without `continuous` it
     wants integers wherever they are known to be.
     """

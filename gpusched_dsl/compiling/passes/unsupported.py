@@ -14,6 +14,7 @@ import numpy as np
 from gpusched_dsl.compiling.convexity.bent import bent_entries
 from gpusched_dsl.compiling.convexity.factored_terms import UNIT, FactoredTerms
 from gpusched_dsl.compiling.convexity.reasons import reason
+from gpusched_dsl.compiling.passes.native_products import native_products
 from gpusched_dsl.compiling.passes.nonconvex import nonconvex_columns
 from gpusched_dsl.compiling.passes.steps import (
     CONVEX_FORMS,
@@ -94,6 +95,8 @@ class _Leftovers:
         if outside.any() and not target.takes(operation):
             return _no_value(self.problem, definition, int(np.flatnonzero(outside)[0]), low, high)
         if target.takes(operation) and not target.convex:
+            return None
+        if isinstance(definition, Product) and native_products(self.analysis, target, definition).all():
             return None
         if isinstance(definition, QuadraticForm) and target.takes(QUADRATIC_OBJECTIVE):
             return None
