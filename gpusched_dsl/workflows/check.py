@@ -12,6 +12,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.blocks import check_blocks
 from gpusched_dsl.language.checked import CheckedParam, CheckedRandom, CheckedSet
 from gpusched_dsl.language.checking import check_workspace
+from gpusched_dsl.language.checking.total_size import allow_size
 from gpusched_dsl.language.checking.unused import warn_of_unused
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -36,6 +37,8 @@ def check_all(workspace: Workspace, found: Diagnostics, permissions: Permissions
     solver: this finds all errors that a solve would find before it starts the solver.
     """
     solver = None if deep is None else _solver_named(deep)
+    if not allow_size(workspace, found):
+        return
     check_workspace(workspace, found)
     check_blocks(workspace, found, _methods(workspace), _measures(workspace), _obstacles(workspace))
     models: set[str] = set()

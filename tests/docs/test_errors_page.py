@@ -123,6 +123,7 @@ ELSEWHERE = {
     "GSM6023": "language_server/test_server.py::test_without_the_package_the_command_says_what_to_install",
     "GSM6024": "test_extensions.py::test_a_format_of_reports",
     "GSM6025": "test_embedding.py::test_a_fork_after_use_is_refused",
+    "GSM6031": "language/test_total_size.py::test_inherited_statements_count_in_each_block",
     "GSM6030": "cli/test_watchdog.py::test_sigterm_ends_each_stage",
     "GSM9002": "reporting/runs/test_contradictions.py::test_a_run_below_its_bound_is_told",
     "GSM9003": "online/test_verified_runs.py::test_a_replay_that_differs_is_found",

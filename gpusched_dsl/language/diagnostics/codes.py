@@ -379,6 +379,7 @@ CODES: dict[str, str] = {
     "GSM6024": "format of reports cannot be used",
     "GSM6025": "process was forked after use",
     "GSM6030": "command did not stop by itself",
+    "GSM6031": "too many statements to check",
     # 70xx driving models over time
     "GSM7001": "carried state is not an integer",
     "GSM7002": "model cannot run over time",
