@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gpusched_dsl.language.blocks.blocks import check_blocks
@@ -370,10 +372,13 @@ def test_rules_of_other_packages_are_known_by_name(monkeypatch: pytest.MonkeyPat
     wrong("policy Q extends Base { keep next_door; }", "GSM1614", "next_door")
 
 
-def test_names_of_added_rules_are_read_without_importing_them() -> None:
-    from importlib.metadata import entry_points
-
-    assert set(rules.rules_of_packages()) == {" ".join(p.name.split()) for p in entry_points(group=rules.GROUP)}
+def test_names_of_added_rules_are_read_without_importing_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metadata = tmp_path / "rules_of_others-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: rules-of-others\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{rules.GROUP}]\nnext_door = nowhere:rule\nswap  far = nowhere:move\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert {"next_door", "swap far"} <= set(rules.rules_of_packages())
 
 
 def test_an_unknown_rule_is_told_with_those_that_are_known() -> None:
