@@ -40,6 +40,7 @@ from gpusched_dsl.language.checked import (
     VariableRef,
     has_decided_subscripts,
 )
+from gpusched_dsl.language.checking.walk import Part, children
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 FEW = 1 << 14  # rows: so many are visited without asking whether they are needed
@@ -57,13 +58,30 @@ References = tuple[SparseReference, ...]
 
 def sparse_references(ev: BaseEvaluator, frame: Frame, indexing: TypedIndexing, body: TypedExpr) -> References | None:
     """Return references that are all 0 in a row only if `body` is 0 there; None if a row without them might matter."""
-    if not body.decision or frame.size * _product_size(ev, indexing) <= FEW:
+    if not body.decision:
+        return None
+    rows = frame.size * _product_size(ev, indexing)
+    if rows <= FEW or rows <= 2 * (_elements(ev, body) or rows):
         return None
     with suppress(DiagnosticError):  # the evaluation of all rows reports it, if it is an error there
         known = PossibleValues(ev, _codes_of(frame, ev.needs(body, *indexing.conditions) | free_variables(indexing)))
         inside = known.inside_list(indexing)
         return None if inside is None else _references(ev, body, inside) or None
     return None
+
+
+def _elements(ev: BaseEvaluator, part: Part) -> int:
+    """How many elements the sparse variables of a body have, each as often as it is named."""
+    if isinstance(part, LetRef):
+        return _elements(ev, ev.model.lets[part.name].value)
+    if isinstance(part, VariableRef):
+        return ev.store.variables[part.name].domain.size if _is_sparse(ev, part) else 0
+    return sum(_elements(ev, child) for child in children(part))
+
+
+def _is_sparse(ev: BaseEvaluator, expr: VariableRef) -> bool:
+    family = ev.store.variables[expr.name]
+    return family.domain is not family.indexed_domain or has_tuple_set(ev.model.variables[expr.name].indexing)
 
 
 def _product_size(ev: BaseEvaluator, indexing: TypedIndexing) -> int:
@@ -124,7 +142,7 @@ def _of_variable(
     ev: BaseEvaluator, expr: VariableRef, known: PossibleValues, *, may_be_outside: bool
 ) -> References | None:
     family, indexing = ev.store.variables[expr.name], ev.model.variables[expr.name].indexing
-    if not expr.subscripts or (family.domain is family.indexed_domain and not has_tuple_set(indexing)):
+    if not _is_sparse(ev, expr):
         return None
     if may_be_outside:
         is_safe = all(known.codes(s) is not None for s in expr.subscripts)
