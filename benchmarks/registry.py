@@ -106,6 +106,7 @@ def _network(name: str, nodes: int, arcs: int, others: tuple[Arm, ...]) -> Case:
         facts={"columns": arcs, "rows": nodes, "nonzeros": 2 * arcs},
         arms=(
             Arm("gsdsl, natural", "benchmarks.sparse.by_gsdsl", ("network_natural",)),
+            Arm("gsdsl, over all nodes", "benchmarks.sparse.by_gsdsl", ("network_plain",)),
             Arm("gsdsl, indexed by hand", "benchmarks.sparse.by_gsdsl", ("network_indexed",)),
             *others,
         ),

@@ -41,6 +41,8 @@ def test_natural_and_indexed_forms_agree(model: str, tmp_path: Path) -> None:
     run("benchmarks.sparse.data", str(tmp_path), "50", "600")
     natural = facts("benchmarks.sparse.by_gsdsl", tmp_path, f"{model}_natural")
     assert natural == facts("benchmarks.sparse.by_gsdsl", tmp_path, f"{model}_indexed")
+    if model == "network":
+        assert natural == facts("benchmarks.sparse.by_gsdsl", tmp_path, "network_plain")
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, all_of, r
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.matching import match_values
-from gpusched_dsl.compiling.evaluation.sparse_bodies import References, needed_rows
+from gpusched_dsl.compiling.evaluation.sparse_bodies import SparseBody
 from gpusched_dsl.compiling.evaluation.store import as_codes
 from gpusched_dsl.ir.arrays import Codes, spread
 from gpusched_dsl.ir.domains import Domain
@@ -53,13 +53,13 @@ _SAMPLE = 256  # rows on which the shares of comparisons are measured
 
 
 def expand(
-    evaluator: BaseEvaluator, frame: Frame, indexing: TypedIndexing, span: Span, needed: References | None = None
+    evaluator: BaseEvaluator, frame: Frame, indexing: TypedIndexing, span: Span, body: SparseBody | None = None
 ) -> Expansion:
     """The frame grown by an index list: one row per combination that fulfils the conditions.
 
-    Rows at which all references in `needed` are 0 may be left out.
+    Rows at which `body` is 0 may be left out.
     """
-    return _Plan(evaluator, frame, indexing, span, needed).run()
+    return _Plan(evaluator, frame, indexing, span, body).run()
 
 
 class _Step(Struct):
@@ -80,11 +80,11 @@ class _Plan:
         frame: Frame,
         indexing: TypedIndexing,
         span: Span,
-        needed: References | None = None,
+        body: SparseBody | None = None,
     ) -> None:
         self.ev = evaluator
         self.span = span
-        self.needed = needed
+        self.body = body
         self.expansion = Expansion(frame)
         self.iterators = list(indexing.iterators)
         self.conditions = [c for condition in indexing.conditions for c in _pairs(condition)]
@@ -327,11 +327,11 @@ class _Plan:
 
     def _iterate_needed(self, iterator: Iterator, rows: int) -> bool:
         """Visit only the elements at which the body can be nonzero, if that saves most of so many rows."""
-        if self.needed is None or free_variables(iterator.domain):
+        if self.body is None or free_variables(iterator.domain):
             return False
-        domain, frame = self.ev.domain(iterator.domain), self.expansion.frame
-        found = needed_rows(self.ev, self.needed, frame, iterator, domain)
-        if found is None or 2 * found.count > rows:
+        domain = self.ev.domain(iterator.domain)
+        found = self.body.needed_rows(self.expansion.frame, iterator, domain, rows)
+        if found is None:
             return False
         self._allow(found.count, len(iterator.variables))
         parent, places = found.rows()

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.index_domains import sorted_tuples
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.evaluation.sparse_bodies import sparse_references
+from gpusched_dsl.compiling.evaluation.sparse_bodies import SparseBody
 from gpusched_dsl.compiling.evaluation.store import MISSING, ValueStore, is_element
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, ProductDomain, ScalarDomain, TupleDomain
@@ -51,8 +51,8 @@ class Sets(BaseEvaluator):
 
     def expand(self, frame: Frame, indexing: TypedIndexing, span: Span, body: TypedExpr | None = None) -> Expansion:
         """The frame grown by an index list; of the rows at which `body` is 0, some or all may be left out."""
-        needed = None if body is None else sparse_references(self, frame, indexing, body)
-        return joins.expand(self, frame, indexing, span, needed)
+        sparse = None if body is None or not body.decision else SparseBody(self, frame, indexing, body)
+        return joins.expand(self, frame, indexing, span, sparse)
 
     def domain(self, expr: TypedSet) -> Domain:
         """The elements of a set expression that depends on no index."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct, structs
@@ -213,20 +214,35 @@ class NeededRows(Struct, frozen=True, eq=False):
         return keys // self.size, keys % self.size
 
 
-def needed_rows(
-    ev: BaseEvaluator, references: References, frame: Frame, iterator: Iterator, domain: Domain
-) -> NeededRows | None:
-    """The elements of an iterator at which some reference can be nonzero, row by row; None if that can be all."""
-    if frame.size * domain.size <= max(FEW, 2 * sum(reference.domain.size for reference in references)):
-        return None
-    elements = Frame(domain.size, dict(zip(iterator.variables, domain.columns(), strict=True)))
-    parts: list[ElementsByRow] = []
-    for reference in references:
-        part = _elements_by_row(ev, reference, frame, elements)
-        if part is None:
+class SparseBody:
+    """The body of a sum over an index list, for rows of a frame; looked at when a product turns out to be large."""
+
+    def __init__(self, ev: BaseEvaluator, frame: Frame, indexing: TypedIndexing, body: TypedExpr) -> None:
+        self._ev = ev
+        self._of = (frame, indexing, body)
+
+    @cached_property
+    def _references(self) -> References | None:
+        return sparse_references(self._ev, *self._of)
+
+    def needed_rows(self, frame: Frame, iterator: Iterator, domain: Domain, rows: int) -> NeededRows | None:
+        """The elements of an iterator at which the body can be nonzero, row by row; None if that saves little.
+
+        `rows` is the number of rows without it.
+        """
+        if rows <= FEW or self._references is None:
             return None
-        parts.append(part)
-    return NeededRows(tuple(parts), domain.size)
+        if rows <= 2 * sum(reference.domain.size for reference in self._references):
+            return None
+        elements = Frame(domain.size, dict(zip(iterator.variables, domain.columns(), strict=True)))
+        parts: list[ElementsByRow] = []
+        for reference in self._references:
+            part = _elements_by_row(self._ev, reference, frame, elements)
+            if part is None:
+                return None
+            parts.append(part)
+        needed = NeededRows(tuple(parts), domain.size)
+        return needed if 2 * needed.count <= rows else None
 
 
 def _elements_by_row(

@@ -14,7 +14,7 @@ import pytest
 from msgspec import Struct
 
 from gpusched_dsl.compiling.data.instance import build_instance
-from gpusched_dsl.compiling.evaluation import joins, sets, sparse_bodies
+from gpusched_dsl.compiling.evaluation import joins, sparse_bodies
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import Fixed, VariableValues
@@ -177,7 +177,7 @@ def _facts(outcome: _Outcome) -> list[object]:
 def _full(scenario: CheckedScenario, monkeypatch: pytest.MonkeyPatch, **options: Any) -> _Outcome:
     """The outcome if all sums visit their product."""
     with monkeypatch.context() as patch:
-        patch.setattr(sets, "sparse_references", lambda *_: None)
+        patch.setattr(sparse_bodies, "sparse_references", lambda *_: None)
         return _ground(scenario, **options)
 
 
@@ -268,7 +268,7 @@ def test_memory_grows_with_the_elements(
     assert problem.columns == SIZE * EACH
     assert problem.matrix.nonzeros == 2 * SIZE * EACH
     assert peak < 16 << 20
-    monkeypatch.setattr(sets, "sparse_references", lambda *_: None)
+    monkeypatch.setattr(sparse_bodies, "sparse_references", lambda *_: None)
     with pytest.raises(DiagnosticError) as caught:
         ground(scenario.model, store, limits)
     assert {d.code for d in caught.value.diagnostics} == {"GSM3001"}
