@@ -182,7 +182,7 @@ def test_what_the_cluster_shows_no_more_is_free(tmp_path: Path) -> None:
             writer.write(observation, at)
         record.close()
         history = read_history(read_records(path))
-        if at == 6.0:
+        if at == 5.0:  # after the first part
             assert history.jobs["f"].executions(history.until) == [Stay(1.0, 5.0, {"g1": 4})]
             assert history.jobs["w"].misfits == frozenset({"g1"})
     assert history.jobs["f"].executions(20.0) == [Stay(1.0, 9.0, {"g1": 4})]
