@@ -13,6 +13,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.primal.any_point import find_any_point
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
+from gpusched_dsl.solving.primal.first_fit import first_fits
 from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, fix
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
@@ -77,7 +78,9 @@ class Search:
         if self.budget.over or not PropagationDomain(problem, self.rows).settle():
             return self.incumbent
         down, up = locks(problem, self.rows)
-        self._fix_by_costs(down, up)
+        self._fit_first()
+        if self.incumbent.point is None:
+            self._fix_by_costs(down, up)
         relaxed, reduced = self._relax()
         if self._is_done:
             return self.incumbent
@@ -98,6 +101,16 @@ class Search:
     @property
     def _is_done(self) -> bool:
         return self.budget.over or self.incumbent.gap <= self.options.gap
+
+    def _fit_first(self) -> None:
+        """Compute a first point of a packing by first fit decreasing; columns that are then free cost little."""
+        cheap = np.where(self.costs < 0, self.problem.upper, self.problem.lower)
+        cheap = np.clip(np.where(np.isfinite(cheap), cheap, 0.0), -FAR, FAR)
+        for columns, values in first_fits(self.problem, self.rows):
+            targets = cheap.copy()
+            targets[columns] = values
+            order = np.concatenate((columns, np.setdiff1d(self.integers, columns)))
+            self._fix(order, targets, len(columns), BLIND, BLIND_ENDS)
 
     def _fix_by_costs(self, down: Ints, up: Ints, share: float = BLIND) -> None:
         """Compute a first point by costs and locks only, for the case that the relaxation takes too long."""
