@@ -375,7 +375,7 @@ def _check_methods_of_models(
     for run in runs:
         model = models.get((run.verb, run.scenario))
         named = tuple(run.options.get(name) for name in NAMES_METHOD)
-        key = (run.method, *named, run.options.get(START), run.options.get("bound"), model and model.name, run.span)
+        key = (run.method, *named, run.options.get(START), model and model.name, run.span)
         if model is None or key in seen:
             continue
         seen.add(key)
