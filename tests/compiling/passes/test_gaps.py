@@ -63,14 +63,15 @@ def test_inside_its_range_it_is_continuous(condition: str) -> None:
     assert error.value.diagnostics[0].code == "GSM3205"
 
 
-def test_a_gap_that_the_author_states() -> None:
-    text = """model M { var x >= 0 <= 9; var on binary; maximize o: x - 4 * on;
-      constraint split: x <= 3 or x >= 5; constraint high: on == 1 <=> x >= 4; } scenario S for M { }"""
+@pytest.mark.parametrize("split", ["x <= 3 or x >= 5", "x >= 5 or x <= 3", "-2 * x >= -6 or x - 1 >= 4"])
+def test_a_gap_that_the_author_states(split: str) -> None:
+    text = f"""model M {{ var x >= 0 <= 9; var on binary; maximize o: x - 4 * on;
+      constraint split: {split}; constraint high: on == 1 <=> x >= 4; }} scenario S for M {{ }}"""
     assert gs.loads(text).solve().objective == pytest.approx(5.0)
     ruled = text.replace("on == 1 <=> x >= 4", "on == 1 <=> x >= 4; constraint off: on == 0")
     assert gs.loads(ruled).solve().objective == pytest.approx(3.0)
     with pytest.raises(DiagnosticError):
-        gs.loads(text.replace("x <= 3 or x >= 5", "x <= 3 or x >= 3")).solve()
+        gs.loads(text.replace(split, "x <= 3 or x >= 3")).solve()
 
 
 # --- comparisons that must hold anyway ---------------------------------------------------------------------------
