@@ -157,6 +157,8 @@ class ScipSession:
             answer = self._second_opinion(answer, control, options, monitor)
         if self._problem.definitions and self._problem.objectives and answer.values is not None:
             answer = self._doubt(answer, control, options, monitor)
+        elif self._has_poles and self._may_be_unbounded:
+            answer = structs.replace(answer, bound=None)
         if answer.status is Status.INFEASIBLE_OR_UNBOUNDED or (
             answer.status is Status.UNBOUNDED and self._problem.is_mip and self._problem.is_linear
         ):
