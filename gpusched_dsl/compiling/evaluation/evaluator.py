@@ -67,6 +67,9 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
 }  # fmt: skip
 _REDUCE = {"min": np.minimum, "max": np.maximum, "prod": np.multiply}
+_OPERATIONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "+": ("sum", np.add), "-": ("difference", np.subtract), "*": ("product", np.multiply), "/": ("quotient", np.divide),
+}  # fmt: skip
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
 }  # fmt: skip
@@ -291,15 +294,16 @@ class Evaluator(References):
     def _Arithmetic(self, expr: Arithmetic, frame: Frame) -> Values:
         left, right = self.numbers(expr.left, frame), self.numbers(expr.right, frame)
         match expr.op:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case "/":
-                self.refuse_where(right == 0, "GSM3003", "division by zero", expr.right, frame, "is zero")
-                return left / right
+            case "+" | "-" | "*" | "/":
+                if expr.op == "/":
+                    self.refuse_where(right == 0, "GSM3003", "division by zero", expr.right, frame, "is zero")
+                name, operation = _OPERATIONS[expr.op]
+                with np.errstate(over="ignore", invalid="ignore"):
+                    result: Values = operation(left, right)
+                if not np.isfinite(result).all():
+                    overflow = np.isinf(result) & np.isfinite(left) & np.isfinite(right)
+                    self._refuse_overflow(overflow, name, expr, frame)
+                return result
         with np.errstate(all="ignore"):
             power = np.power(left, right)
         self.refuse_where(~np.isfinite(power), "GSM3004", "the power has no finite value", expr, frame, "undefined")
@@ -364,6 +368,10 @@ class Evaluator(References):
         near = np.diff(values) <= 1e-9 * np.maximum(1.0, np.abs(values[1:]))
         again = groups[1:][near & (np.diff(groups) == 0)]
         return np.asarray(np.bincount(again, minlength=size) == 0)
+
+    def _refuse_overflow(self, overflow: Values, name: str, expr: TypedExpr, frame: Frame) -> None:
+        """Refuse an infinite result of finite numbers (GSM3004): as a side of a row it would mean no limit."""
+        self.refuse_where(overflow, "GSM3004", f"the {name} is too large", expr, frame, "beyond 1.8e308")
 
     def _Function(self, expr: Function, frame: Frame) -> Values:
         if expr.name == "all_different":
@@ -468,7 +476,10 @@ class Evaluator(References):
             return self._are_distinct(different, parent, size)
         body = spread(self.numbers(expr.body, grown.frame), grown.frame.size)
         if expr.op == "sum":
-            return np.bincount(parent, weights=body, minlength=size)
+            total = np.bincount(parent, weights=body, minlength=size)
+            if not np.isfinite(total).all() and np.isfinite(body).all():
+                self._refuse_overflow(np.isinf(total), "sum", expr, frame)
+            return total
         counts = np.bincount(parent, minlength=size)
         empty = counts == 0
         if expr.op == "prod":
@@ -478,7 +489,10 @@ class Evaluator(References):
             result = np.empty(size)
         if len(body):
             op = _REDUCE[expr.op.removeprefix("arg")]
-            result[~empty] = op.reduceat(body, (np.cumsum(counts) - counts)[~empty])
+            with np.errstate(over="ignore"):
+                result[~empty] = op.reduceat(body, (np.cumsum(counts) - counts)[~empty])
+        if expr.op == "prod" and not np.isfinite(result).all() and np.isfinite(body).all():
+            self._refuse_overflow(np.isinf(result), "product", expr, frame)
         if expr.op.startswith("arg"):
             best = np.flatnonzero(body == result[parent])
             _, first = np.unique(parent[best], return_index=True)

@@ -203,7 +203,8 @@ class _Grounding:
         upper = np.full(domain.size, 1.0 if variable.kind == "binary" else INFINITY)
         for bound in variable.bounds:
             value = self.ev.numbers(bound.value, frame)
-            self.ev.refuse_where(np.isnan(value), "GSM3004", "the bound is not a number", bound.value, frame, "NaN")
+            wrong = ~np.isfinite(value)
+            self.ev.refuse_where(wrong, "GSM3004", "the bound is not a finite number", bound.value, frame, "not finite")
             assert bound.op in ("<=", ">=", "=="), "the checker rejects strict bounds of variables"
             if bound.op in (">=", "=="):
                 lower = np.maximum(lower, value)
@@ -235,9 +236,7 @@ class _Grounding:
         entries = sum(frame.size if b.rows is None else len(b.rows) for b in blocks)
         self.ev.budget.problem(entries, constraint.span, name)
         starts, _, values = assemble(frame.size, blocks, self.entries)
-        not_numbers = (
-            np.isnan(sides.lower) | np.isnan(sides.upper) | ((sides.lower == sides.upper) & np.isinf(sides.lower))
-        )
+        not_numbers = np.isnan(sides.lower) | np.isnan(sides.upper) | (np.isinf(sides.lower) & np.isinf(sides.upper))
         self._refuse_not_finite(constraint.span, name, frame, starts, values, not_numbers)
         unit = _unit_of_sides(constraint.body)
         family = Family(constraint.name, self.next_row, domain, constraint.span, unit, part, constraint.doc)

@@ -210,7 +210,7 @@ def test_from_python_a_refused_event_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "shown"),
     [("period = 2[h]", "period = 1e-9[h]", "the period is 1e-09 h"), ("old 5 0.7", "old 1e308 0.7", "`deadline`"),
-     ("old 5 0.7", "old 5 1e308", "`weight`"), ("small 1 1.1", "small 1 1e308", "`price`"),
+     ("old 5 0.7", "old 5 1e300", "`weight`"), ("small 1 1.1", "small 1 1e308", "`price`"),
      ("old small 1 4.2", "old small 1 1e-300", "`exec_time`"),
      ("period = 2[h];", "period = 2[h]; submitted[\"old\"] = 1e308[h];", "`submitted`")],
 )  # fmt: skip
