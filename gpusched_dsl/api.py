@@ -40,7 +40,7 @@ def load(path: str | Path, *, allow_outside: bool = False, memory: int = DEFAULT
     a problem. Raises DiagnosticError with every syntax error.
     """
     start = time.perf_counter()
-    check_values({"path": path, "memory": memory})
+    check_values({"path": path, "memory": memory, "allow_outside": allow_outside})
     diagnostics = Diagnostics()
     workspace = load_workspace(Path(path), diagnostics, allow_outside=allow_outside)
     diagnostics.raise_if_errors()
@@ -57,7 +57,9 @@ def loads(
 ) -> Model:
     """Read a text; its imports and data are relative to the folder `base`. Raises DiagnosticError as `load` does."""
     start = time.perf_counter()
-    check_values({"text": text, "memory": memory})
+    check_values(
+        {"text": text, "name": name, "memory": memory, "base": base, "allow_outside": allow_outside}, ("base",)
+    )
     diagnostics = Diagnostics()
     folder = None if base is None else Path(base)
     workspace = workspace_from_text(text, name, diagnostics, folder, allow_outside=allow_outside)
@@ -124,6 +126,7 @@ class Model(ModelCampaigns):
         from gpusched_dsl.data.sources.writing import cannot_write, replace_file
         from gpusched_dsl.workflows.exported_form import exported_form
 
+        check_values({"export": path, "to": to}, optional=("to",))
         target, known = Path(path), Targets()
         suffix = target.suffix.removeprefix(".").lower()
         form = BY_SUFFIX.get(suffix, suffix) if to is None else to
@@ -213,7 +216,7 @@ class Model(ModelCampaigns):
             bound=bound, judge=judge, relax=relax, duals=duals, reasons=reasons, engine=engine, workers=workers,
             alternatives=alternatives, within=within, options_of=options_of, second_opinion=second_opinion,
         )  # fmt: skip
-        check_values({"distinct_by": distinct_by})
+        check_values({"distinct_by": distinct_by, "heuristic": heuristic, "decompose": decompose})
         checked = self._scenario(scenario, settings)
         chosen = choose_method(self._workspace, backend, checked.scenario.model, judge=judge, relax=relax)
         given = given_options(
@@ -268,6 +271,7 @@ class Model(ModelCampaigns):
         """
         from gpusched_dsl.explaining.explain import explain
 
+        check_values({"why": why})
         backend = _one_method(backend, method)
         check_option_values(
             scenario=scenario, backend=backend, time_limit=time_limit, settings=settings, monitor=monitor

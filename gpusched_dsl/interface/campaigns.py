@@ -91,16 +91,18 @@ class CampaignResults:
 
     def to_html(self, path: str | Path) -> None:
         """Write the page; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
+        from gpusched_dsl.data.sources.writing import output_path, write_text
 
-        write_text(Path(path), self.html_text())
+        write_text(output_path(path), self.html_text())
 
     def export(self, path: str | Path, *, all: bool = False) -> Path:
         """Write the table as Parquet, CSV or JSON, by the extension of the path; raise DiagnosticError (GSM6008)."""
         from gpusched_dsl.campaigns.results import write_results
+        from gpusched_dsl.data.sources.writing import output_path
 
-        write_results(self.all if all else self.table, Path(path))
-        return Path(path)
+        target = output_path(path)
+        write_results(self.all if all else self.table, target)
+        return target
 
 
 class ModelCampaign:
@@ -201,7 +203,9 @@ class ModelCampaigns(ModelFlexibility):
         `set`, because workers read the values of the text.
         """
         from gpusched_dsl.campaigns.plan import make_plan
+        from gpusched_dsl.solving.option_values import check_option_values
 
+        check_option_values(name=name)
         if self._values.names:
             names = ", ".join(f"`{name}`" for name in self._values.names)
             raise ValueError(f"a campaign reads the values of the text, and {names} was set: state it in the scenario")

@@ -67,6 +67,7 @@ class ModelFlexibility(ModelRuns):
             scenario=scenario, settings=settings, solver_options=solver_options, method=method, monitor=monitor
         )
         check_values({"without": without})
+        check_option_values(event=event, days=days, offers=offers, probability=probability, steps=steps)
         if days is None or isinstance(days, str | Path):
             chosen = read_days(() if days is None else (str(days),))
         else:

@@ -25,6 +25,7 @@ def problem_to_json(problem: Problem) -> bytes:
     """
     from gpusched_dsl.ir.json.codec import to_json
 
+    _check_problem(problem)
     return to_json(problem)
 
 
@@ -32,7 +33,16 @@ def problem_from_json(text: bytes | str) -> Problem:
     """Return the problem of a JSON text; raise DiagnosticError (GSM4020 to GSM4022) if it is not a sound one."""
     from gpusched_dsl.ir.json.codec import from_json
 
+    check_values({"problem": text})
     return from_json(text.encode() if isinstance(text, str) else text)
+
+
+def _check_problem(problem: object) -> None:
+    """Raise DiagnosticError (GSM4011) for anything but a problem."""
+    if not isinstance(problem, Problem):
+        help = "`problem_from_json` reads one, `compile` makes one; a `Model` has its own `solve`"
+        shown = f"a problem is needed, not a value of type `{type(problem).__name__}`"
+        raise DiagnosticError([Diagnostic("GSM4011", shown, help=help)])
 
 
 def solve(
@@ -68,16 +78,13 @@ def solve(
     from gpusched_dsl.workflows.solve import solve_compiled
     from gpusched_dsl.workflows.warm_start import read_entries
 
-    if not isinstance(problem, Problem):
-        help = "`problem_from_json` reads one, `compile` makes one; a `Model` has its own `solve`"
-        shown = f"a problem is needed, not a value of type `{type(problem).__name__}`"
-        raise DiagnosticError([Diagnostic("GSM4011", shown, help=help)])
+    _check_problem(problem)
     name = backend if method is None else method
     check_option_values(
         backend=name, solver_options=solver_options, monitor=monitor, relax=relax, duals=duals,
         second_opinion=second_opinion,
     )  # fmt: skip
-    check_values({"without": without})
+    check_values({"without": without, "heuristic": heuristic, "decompose": decompose})
     refuse_policy(name, f"`{problem.name}`")
     options = plain_options(
         SolveOptions(

@@ -128,7 +128,7 @@ class ModelRuns(ModelScenarios):
         if self._values.names and journal is not None:
             names = ", ".join(f"`{name}`" for name in self._values.names)
             raise ValueError(f"a journal knows the files of a run, and {names} was set: state it in the scenario")
-        check_option_values(stop=stop, tell=tell)
+        check_option_values(stop=stop, tell=tell, seed=seed, replay=replay)
         several = {"methods": not isinstance(method, str), "seeds": seeds is not None}
         given = given_options("run", {**several, "seed": seed or None, "journal": journal, "replay": replay})
         check_options("run", given)
@@ -177,7 +177,8 @@ class ModelRuns(ModelScenarios):
         """
         from gpusched_dsl.workflows.estimate import estimate
 
-        check_option_values(at=at, samples=samples)
+        check_values({"job": job, "with_alternatives": alternatives})
+        check_option_values(at=at, samples=samples, changes=changes)
         config = self._run_config(
             scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback
         )
@@ -208,7 +209,7 @@ class ModelRuns(ModelScenarios):
         """
         from gpusched_dsl.workflows.why import why
 
-        check_values({"at": at})
+        check_values({"job": job, "at": at})
         check_option_values(judge=judge)
         config = self._run_config(
             scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback,

@@ -15,7 +15,7 @@ from gpusched_dsl.data.sources.settings_file import merge_settings
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.solving.option_values import plain_number
+from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.data.instance import Instance
@@ -59,6 +59,7 @@ class ModelScenarios:
         """
         from gpusched_dsl.policies.catalogue import listed_policies
 
+        check_option_values(model=model)
         return listed_policies(self._workspace, model)
 
     def generic_policies(self, model: str | None = None) -> list[ListedGeneric]:
@@ -69,6 +70,7 @@ class ModelScenarios:
         """
         from gpusched_dsl.policies.generic.listing import listed_generic
 
+        check_option_values(model=model)
         return listed_generic(self._workspace, model)
 
     @property
@@ -88,6 +90,7 @@ class ModelScenarios:
         from gpusched_dsl.workflows.check import check_all
         from gpusched_dsl.workflows.option_rules import check_options, given_options
 
+        check_values({"strict": strict, "deep": deep, "method": method}, optional=("method",))
         check_options("check", given_options("check", {"deep": deep, "method": method}))
         diagnostics = Diagnostics()
         diagnostics.extend(self._warnings)
@@ -110,6 +113,7 @@ class ModelScenarios:
 
     def _scenario(self, scenario: str | None, settings: Mapping[str, Setting] | None) -> SelectedScenario:
         """Return the checked scenario of that name (the only one if None), without the values from `set`."""
+        check_option_values(scenario=scenario, settings=settings)
         name, texts = choose_scenario(self._workspace, scenario, data_later=True), _texts(settings)
         key = (name, tuple(texts.items()))
         if key not in self._checked:

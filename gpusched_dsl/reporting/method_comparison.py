@@ -114,9 +114,9 @@ class MethodComparison(Report, Generic[Row]):
 
     def to_csv(self, path: str | Path) -> None:
         """Write the table as CSV, completely or not at all; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
+        from gpusched_dsl.data.sources.writing import output_path, write_text
 
-        write_text(Path(path), self.csv_text())
+        write_text(output_path(path), self.csv_text())
 
     def __str__(self) -> str:
         return "\n".join([plain(self.grid()).rstrip("\n"), *self.footer()])

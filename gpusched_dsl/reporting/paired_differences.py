@@ -187,13 +187,19 @@ def paired_differences(
     (`bootstrap.mean_interval`), not all together: of twenty differences one misses on average. Raises ValueError for a
     repeated seed of a method, for a method with and without seeds, and for an unknown baseline.
     """
+    if not isinstance(value, str) or not isinstance(minimise, bool):
+        raise ValueError("`value` is the name of a column, and `minimise` True or False")
+    columns = table.columns if hasattr(table, "get_column") else ()
+    lacking = [name for name in ("method", "seed", value) if name not in columns]
+    if lacking:
+        raise ValueError(f"a table with the columns `method`, `seed` and `{value}` is needed: {lacking[0]} is missing")
     values = {str(name): _values(table, name, value) for name in table["method"].unique(maintain_order=True)}
     known = {name: of for name, of in values.items() if of}
     if len(known) < 2:
         return None
     if baseline is None:
         baseline = _best(known, minimise)
-    elif baseline not in values:
+    elif not isinstance(baseline, str) or baseline not in values:
         raise ValueError(f"no method `{baseline}`: the methods are {', '.join(values)}")
     return PairedDifferences(
         baseline,

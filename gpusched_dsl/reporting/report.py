@@ -28,9 +28,9 @@ class Report(ABC):
 
     def to_json(self, path: str | Path) -> None:
         """Write the document as JSON, completely or not at all; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
+        from gpusched_dsl.data.sources.writing import output_path, write_text
 
-        write_text(Path(path), self.json_text())
+        write_text(output_path(path), self.json_text())
 
     def export(self, path: str | Path, *, to: str | None = None) -> Path:
         """Write the report in a format of an installed package (`Reporter`), and return the path.
@@ -38,9 +38,10 @@ class Report(ABC):
         `to` is the name of the format, by default the extension of the path. Raises DiagnosticError: GSM6024 if the
         format is unknown, for other reports, or fails; GSM6008 if the file cannot be written.
         """
+        from gpusched_dsl.data.sources.writing import output_path
         from gpusched_dsl.reporting.reporters import write_report
 
-        target = Path(path)
+        target = output_path(path)
         write_report(self, target, target.suffix.removeprefix(".").lower() if to is None else to)
         return target
 

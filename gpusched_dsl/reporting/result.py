@@ -57,7 +57,12 @@ class Result(ResultData, Report):
         (GSM6010) if the values depend on a solution and there is none.
         """
         model = self.provenance.model
-        if model is not None and name in model.lets and isinstance(model.lets[name].type, IntervalType):
+        if (
+            model is not None
+            and isinstance(name, str)
+            and name in model.lets
+            and isinstance(model.lets[name].type, IntervalType)
+        ):
             return self._interval_table(model.lets[name], zeros)
         domain, values, names = self._values(name)
         if zeros or values.dtype.kind not in "fi":
@@ -179,7 +184,9 @@ class Result(ResultData, Report):
             tables[distinct([name], tuple(tables))[0]] = frame
         for name, frame in (self._alternative_tables() | self._sensitivity_tables()).items():
             tables[distinct([name], tuple(tables))[0]] = frame
-        return write_csv_folder(Path(folder), tables)
+        from gpusched_dsl.data.sources.writing import output_path
+
+        return write_csv_folder(output_path(folder), tables)
 
     def figures(self) -> list[Figure]:
         """Return the figures of the page: schedule, utilisation, load, prices."""
@@ -201,9 +208,9 @@ class Result(ResultData, Report):
 
     def to_html(self, path: str | Path) -> None:
         """Write a self-contained page with the schedule, prices and tables; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
+        from gpusched_dsl.data.sources.writing import output_path, write_text
 
-        write_text(Path(path), self.html_text())
+        write_text(output_path(path), self.html_text())
 
     def _repr_html_(self) -> str:
         from gpusched_dsl.reporting.pages.fragment import result_fragment
@@ -219,6 +226,8 @@ class Result(ResultData, Report):
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _values(self, name: str) -> tuple[Domain, Values, tuple[str, ...]]:
+        if not isinstance(name, str):
+            raise KeyError(name)
         family = next((f for f in self.problem.variables if f.name == name), None)
         model, store = self.provenance.model, self.provenance.store
         if family is not None:
@@ -328,7 +337,7 @@ class Result(ResultData, Report):
         return index_names(self.provenance.model, indexing)
 
     def _families_named(self, families: tuple[Family, ...], name: str, kind: str) -> tuple[Family, ...]:
-        found = tuple(f for f in families if f.name == name)
+        found = tuple(f for f in families if isinstance(name, str) and f.name == name)
         if not found:
             raise self._unknown(name, kind, [f.name for f in families])
         return found

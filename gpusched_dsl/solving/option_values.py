@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from inspect import getattr_static
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -64,7 +64,31 @@ def _is_flag(value: Value) -> bool:
 
 
 def _is_mapping(value: Value) -> bool:
-    return isinstance(value, Mapping)
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+
+
+def _is_settings(value: Value) -> bool:
+    return _is_mapping(value) and all(isinstance(one, str | Real) for one in value.values())
+
+
+def _is_list_of_settings(value: Value) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes) and all(map(_is_mapping, value))
+
+
+def _is_list_of_days(value: Value) -> bool:
+    if isinstance(value, str | os.PathLike):
+        return True
+    is_list = isinstance(value, Iterable) and not isinstance(value, bytes | Mapping)
+    return is_list and all(isinstance(day, str) or _is_settings(day) for day in value)
+
+
+def _is_list_of_numbers(value: Value) -> bool:
+    is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    return is_list and all(_number_check(-math.inf)(number) for number in value)
+
+
+def _is_json(value: Value) -> bool:
+    return isinstance(value, str | bytes | bytearray)
 
 
 def _is_monitor(value: Value) -> bool:
@@ -116,14 +140,37 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "distinct_by": ("`distinct_by` must be a list of names of variables", _is_names),
     "options_of": ("`options_of` must be the name of a job", _is_text),
     "bound": ("`bound` must be True or False", _is_flag),
+    "strict": ("`strict` must be True or False", _is_flag),
+    "deep": ("`deep` must be True or False", _is_flag),
+    "why": ("`why` must be True or False", _is_flag),
+    "with_alternatives": ("`alternatives` must be True or False", _is_flag),
+    "allow_outside": ("`allow_outside` must be True or False", _is_flag),
+    "heuristic": ("the heuristic must be `auto`, `on` or `off`", _is_text),
+    "decompose": ("`decompose` must be `auto`, `on` or `off`", _is_text),
+    "job": ("the job must be a text or an integer", lambda value: _is_text(value) or is_a(value, Integral)),
     "why_gap": ("`why_gap` must be True or False", _is_flag),
     "relax": ("`relax` must be True or False", _is_flag),
     "duals": ("`duals` must be True or False", _is_flag),
     "second_opinion": ("`second_opinion` must be True or False", _is_flag),
     "reasons": ("`reasons` must be True or False", _is_flag),
     "replay": ("`replay` must be True or False", _is_flag),
-    "verify": ('`verify` must be "none", "sample", "rows" or "full"', VERIFY.__contains__),
-    "settings": ("settings must be a dictionary of values by name", _is_mapping),
+    "verify": (
+        '`verify` must be "none", "sample", "rows" or "full"',
+        lambda value: _is_text(value) and value in VERIFY,
+    ),
+    "settings": ("settings must be a dictionary of texts and numbers by name", _is_settings),
+    "changes": ("`changes` must be a list of dictionaries of values by name", _is_list_of_settings),
+    "days": ("`days` must be a list of scenarios and settings, or a text such as `seed=1..20`", _is_list_of_days),
+    "offers": ("`offers` must be a list of numbers", _is_list_of_numbers),
+    "probability": ("the probability must be a nonnegative number", _number_check(0.0)),
+    "steps": ("the number of steps must be an integer of at least 1", _integer_check(1)),
+    "event": ("the event must be a text, such as `68..75`", _is_text),
+    "name": ("the name must be a `str`", _is_text),
+    "model": ("the model must be a name", _is_text),
+    "base": ("the folder `base` must be a path", _is_file),
+    "export": ("the file to write must be a path", _is_file),
+    "to": ("the format `to` must be a name", _is_text),
+    "problem": ("a stored problem must be a text or bytes of JSON", _is_json),
     "solver_options": ("solver options must be a dictionary of values by name", _is_mapping),
     "monitor": ("a monitor must have a method `progress` and a property `stop_requested`", _is_monitor),
     "stop": ("`stop` must be a function without arguments", callable),
@@ -132,7 +179,8 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "tell": ("`tell` must be a function of the run", callable),
 }
 NEEDED = ("gap", "seed", "samples", "controllers", "method", "backend", "judge", "bound", "relax", "duals", "reasons",
-          "replay", "verify", "why_gap", "second_opinion")  # fmt: skip
+          "replay", "verify", "why_gap", "second_opinion", "without", "changes", "steps", "probability",
+          "event")  # fmt: skip
 
 
 def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:

@@ -68,6 +68,10 @@ def entries_of_mapping(values: Mapping[str, Any]) -> dict[str, list[Entry]]:
 
     Raises DiagnosticError (GSM6009) for what is neither.
     """
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        kind = type(values).__name__
+        message = f"a warm start is a result, a path, the name of a policy, or values by variable, not a `{kind}`"
+        raise DiagnosticError([_unusable(message)])
     entries: dict[str, list[Entry]] = {}
     for name, start_values in values.items():
         try:

@@ -82,6 +82,8 @@ def pieces_of(model: CheckedModel, name: str, value: Any) -> list[DataChunk]:
     Keys and values are not compared with the sets here; that happens with all data together. Raises DiagnosticError
     (GSM6012) for a name that cannot be set and for a value of a form that cannot be read.
     """
+    if not isinstance(name, str):
+        raise _refusal(f"the name of a parameter or set is a text, not a value of type `{type(name).__name__}`", None)
     declared: CheckedParam | CheckedSet | None = model.params.get(name) or model.sets.get(name)
     if declared is None:
         _refuse_name(model, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -23,6 +24,9 @@ def read_settings(path: str | Path) -> dict[str, str]:
     commas are quoted: `"time[j1,n1]",5[h]`. Empty lines and lines that start with `#` are skipped. Raises
     DiagnosticError (GSM6003) with every malformed row.
     """
+    if not isinstance(path, str | os.PathLike):
+        message = f"settings are read from the path of a file, not from a value of type `{type(path).__name__}`"
+        raise DiagnosticError([Diagnostic("GSM6003", message)])
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except (OSError, ValueError) as failure:

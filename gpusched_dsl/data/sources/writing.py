@@ -14,6 +14,14 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 LARGEST_INPUT = 4 << 30  # bytes of a file that an earlier run wrote and that is read back
 
 
+def output_path(path: str | Path) -> Path:
+    """Return the path of a file or folder to write; raise DiagnosticError (GSM6008) for a value that is no path."""
+    if not isinstance(path, str | os.PathLike):
+        message = f"cannot write to a value of type `{type(path).__name__}`"
+        raise DiagnosticError([Diagnostic("GSM6008", message, help="give the path of a file or folder")])
+    return Path(path)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file as `replace_file` does; raises DiagnosticError (GSM6008) when it cannot be written."""
     try:

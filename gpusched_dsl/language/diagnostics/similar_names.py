@@ -49,6 +49,8 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 
     None after too many comparisons.
     """
+    if not isinstance(name, str):  # of a caller in Python
+        return []
     if Proposals.left < 0 and not (isinstance(known, Sized) and len(known) <= _FEW):
         return []
     lowered = name.lower()

@@ -19,6 +19,9 @@ def python_event(event: AnyEvent | Mapping[str, Any], id: str) -> AnyEvent:
 
     Raises DiagnosticError: GSM5204 for a NaN and for values that no event has, and as `event_of` does.
     """
+    if not isinstance(event, Mapping | msgspec.Struct):
+        message = f"an event is a dictionary, not a value of type `{type(event).__name__}`"
+        raise DiagnosticError([Diagnostic("GSM5204", message)])
     content = event if isinstance(event, Mapping) else _fields(event) | {"kind": event.__struct_config__.tag}
     return event_of(_plain({"version": VERSION, "id": id, **content}, ""))
 

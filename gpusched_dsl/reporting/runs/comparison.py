@@ -303,9 +303,9 @@ class RunComparison(MethodComparison[RunRow]):
 
     def to_html(self, path: str | Path) -> None:
         """Write a page with the table and charts of every run; raises DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
+        from gpusched_dsl.data.sources.writing import output_path, write_text
 
-        write_text(Path(path), self.html_text())
+        write_text(output_path(path), self.html_text())
 
     def _repr_html_(self) -> str:
         from gpusched_dsl.reporting.pages.fragment import comparison_fragment

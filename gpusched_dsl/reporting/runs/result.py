@@ -48,7 +48,9 @@ class RunResult(RunResultData, Report):
             "metrics": pl.DataFrame({**figures, "unit": units}, schema_overrides={"value": pl.Float64}),
             **{f"by_{attribute}": self.by(attribute) for attribute in self.attributes},
         }
-        return write_csv_folder(Path(folder), tables)
+        from gpusched_dsl.data.sources.writing import output_path
+
+        return write_csv_folder(output_path(folder), tables)
 
     def figures(self) -> list[Figure]:
         """Return the figures of the page: schedule, utilisation, cost, queue, load, power, prices."""
@@ -70,9 +72,9 @@ class RunResult(RunResultData, Report):
 
     def to_html(self, path: str | Path) -> None:
         """Write a self-contained page with charts and tables; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
+        from gpusched_dsl.data.sources.writing import output_path, write_text
 
-        write_text(Path(path), self.html_text())
+        write_text(output_path(path), self.html_text())
 
     def _repr_html_(self) -> str:
         from gpusched_dsl.reporting.pages.fragment import run_fragment

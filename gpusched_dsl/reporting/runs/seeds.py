@@ -173,9 +173,9 @@ class SeedComparison(Report):
 
     def to_csv(self, path: str | Path) -> None:
         """Write the same as a file, completely or not at all; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
+        from gpusched_dsl.data.sources.writing import output_path, write_text
 
-        write_text(Path(path), self.csv_text())
+        write_text(output_path(path), self.csv_text())
 
     def grid(self) -> Grid:
         """Return the means over the seeds; `*` marks the best mean."""
@@ -272,9 +272,9 @@ class SeedComparison(Report):
 
     def to_html(self, path: str | Path) -> None:
         """Write a page with the means and the charts of every run; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import write_text
+        from gpusched_dsl.data.sources.writing import output_path, write_text
 
-        write_text(Path(path), self.html_text())
+        write_text(output_path(path), self.html_text())
 
     def _repr_html_(self) -> str:
         from gpusched_dsl.reporting.pages.fragment import comparison_fragment

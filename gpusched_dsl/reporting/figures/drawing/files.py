@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.data.sources.writing import make_folder, write_bytes
+from gpusched_dsl.data.sources.writing import make_folder, output_path, write_bytes
 from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.curves_figure import CurvesFigure
 from gpusched_dsl.reporting.figures.drawing.fonts import font_families
@@ -31,7 +31,7 @@ def write_figures(figures: Mapping[str, Sequence[Figure]], folder: str | Path) -
 
     The names of several groups precede those of their files: `EDF-schedule-1.svg`. Raises DiagnosticError (GSM6008).
     """
-    place = Path(folder)
+    place = output_path(folder)
     make_folder(place)
     files = []
     with drawing_settings():
