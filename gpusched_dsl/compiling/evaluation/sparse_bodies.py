@@ -54,10 +54,12 @@ class SparseReference(Struct, frozen=True, eq=False):
     subscripts: tuple[TypedExpr | None, ...]
 
 
-References = tuple[SparseReference, ...]
+SparseReferences = tuple[SparseReference, ...]
 
 
-def sparse_references(ev: BaseEvaluator, frame: Frame, indexing: TypedIndexing, body: TypedExpr) -> References | None:
+def sparse_references(
+    ev: BaseEvaluator, frame: Frame, indexing: TypedIndexing, body: TypedExpr
+) -> SparseReferences | None:
     """Return references that are all 0 in a row only if `body` is 0 there; None if a row without them might matter."""
     if not body.decision:
         return None
@@ -101,7 +103,7 @@ def _codes_of(frame: Frame, needed: frozenset[IndexVar]) -> dict[IndexVar, Codes
     return {v: unique(c) for v, c in frame.columns.items() if v in needed}
 
 
-def _references(ev: BaseEvaluator, expr: TypedExpr, known: PossibleValues) -> References | None:
+def _references(ev: BaseEvaluator, expr: TypedExpr, known: PossibleValues) -> SparseReferences | None:
     if not expr.decision:
         return () if isinstance(expr, Constant) and expr.value == 0 else None
     if has_decided_subscripts(expr):
@@ -135,13 +137,13 @@ def _references(ev: BaseEvaluator, expr: TypedExpr, known: PossibleValues) -> Re
     return None
 
 
-def _union(left: References | None, right: References | None) -> References | None:
+def _union(left: SparseReferences | None, right: SparseReferences | None) -> SparseReferences | None:
     return None if left is None or right is None else left + right
 
 
 def _of_variable(
     ev: BaseEvaluator, expr: VariableRef, known: PossibleValues, *, may_be_outside: bool
-) -> References | None:
+) -> SparseReferences | None:
     family, indexing = ev.store.variables[expr.name], ev.model.variables[expr.name].indexing
     if not _is_sparse(ev, expr):
         return None
@@ -152,7 +154,7 @@ def _of_variable(
     return (SparseReference(family.domain, expr.subscripts),) if is_safe else None
 
 
-def _of_let(ev: BaseEvaluator, expr: LetRef, known: PossibleValues) -> References | None:
+def _of_let(ev: BaseEvaluator, expr: LetRef, known: PossibleValues) -> SparseReferences | None:
     let = ev.model.lets[expr.name]
     inside = known.called(let.indexing, expr.subscripts)
     found = None if inside is None else _references(ev, let.value, inside)
@@ -222,7 +224,7 @@ class SparseBody:
         self._of = (frame, indexing, body)
 
     @cached_property
-    def _references(self) -> References | None:
+    def _references(self) -> SparseReferences | None:
         return sparse_references(self._ev, *self._of)
 
     def needed_rows(self, frame: Frame, iterator: Iterator, domain: Domain, rows: int) -> NeededRows | None:
