@@ -198,15 +198,26 @@ def test_jobs_may_be_numbers_of_a_part_of_a_set() -> None:
     assert {(r.kind, r.binds) for r in found.values()} == {(NO_ROOM, ("power",))}
 
 
-def test_a_search_that_is_too_large_ends_before_it_takes_memory() -> None:
-    """The plan of counted nodes has 4,000,000 elements."""
-    capacity = "constraint capacity[n in Nodes]: sum[j in Present] run[j, n] <= 1;\n  placement"
-    result = gs.loads(large(2000).replace("placement", capacity)).solve(gap=0.0)
+SPARSE_SUM = "constraint capacity[n in Nodes]: sum[j in Present] run[j, n] <= 1;\n  placement"
+# The constants of a sum need all pairs of a job and a node, also where the plan has no element.
+FULL_SUM = "constraint capacity[n in Nodes]: sum[j in Present] (1 - run[j, n]) >= 2400 - 1;\n  placement"
+
+
+@pytest.mark.parametrize(
+    ("capacity", "reason"),
+    [
+        (FULL_SUM, "not examined: the problem is too large"),
+        (SPARSE_SUM, "no room: `power` needs 1, 0 free; elsewhere `capacity`"),
+    ],
+)
+def test_a_search_takes_little_memory_or_ends_before(capacity: str, reason: str) -> None:
+    """The plan of counted nodes has 5,760,000 elements, 2,390 of which are 1."""
+    result = gs.loads(large(2400).replace("placement", capacity)).solve(gap=0.0)
     assert result.waiting_jobs is not None
     tracemalloc.start()
     found = WaitingSearch(lambda: backend("highs"))(result, result.waiting_jobs)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert [r.job for r in found] == list(range(1, 11))
-    assert {r.text for r in found} == {"not examined: the problem is too large"}
+    assert {r.text for r in found} == {reason}
     assert peak < 16e6
