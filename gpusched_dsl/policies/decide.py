@@ -133,13 +133,14 @@ def _decide(
     if running is not None and any(rule.name == "running" for rule in policy.keep):
         initial = schedule_from(cluster, running)
 
-    def run_with(guard: RowGuard | None) -> EngineResult:
+    def run_with(guard: RowGuard | None, lines: Instructions, once: bool) -> EngineResult:
         if is_standalone(policy):
-            return run_standalone(policy, cluster, instructions, initial, store, limits, known, guard)
-        return run(cluster.work, instructions, settings, seed, initial, stop or never, tell, seconds, guard)
+            return run_standalone(policy, cluster, lines, initial, store, limits, known, guard)
+        effort = replace(settings, iterations=0, moves=()) if once else settings
+        return run(cluster.work, lines, effort, seed, initial, stop or never, tell, seconds, guard)
 
-    asked = RowsAsked(policy.model, cluster, store, limits, instructions.order, initial)
-    outcome = asked.first_that_obeys(run_with)
+    asked = RowsAsked(policy.model, cluster, store, limits, initial)
+    outcome = asked.first_that_obeys(run_with, instructions)
     values = asked.values_of(outcome.schedule)
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
         moved = Schedule._make(array.copy() for array in outcome.schedule)

@@ -37,7 +37,7 @@ from gpusched_dsl.policies.kernels.drawing import SchedulePool, draw_queue, keep
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule, fits_empty, has_room, put, shared_gpu
 from gpusched_dsl.policies.kernels.pricing import price
-from gpusched_dsl.policies.kernels.row_guard import REFUSING, RowGuard, admits, enter, holds, restart
+from gpusched_dsl.policies.kernels.row_guard import CLOSES, REFUSING, RowGuard, admits, enter, holds, restart
 from gpusched_dsl.policies.rules import FINISH_CODES, MOVE_CODES, PLACE_CODES
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
@@ -145,7 +145,10 @@ def run_passes(
             if plan.node[j] == NONE and not one.place(j):
                 break
         one.finish(queue, start)
-        keep(work, pool, plan, price(work, plan, kind_of_price), turn)
+        cost = price(work, plan, kind_of_price)
+        if guard is not None and guard.counts[CLOSES] == 1 and not holds(guard, plan.node, plan.way):
+            cost = np.inf
+        keep(work, pool, plan, cost, turn)
 
 
 class PlacementPass:

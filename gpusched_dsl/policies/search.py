@@ -83,7 +83,8 @@ def search(
         done = until
         if tell is not None:
             tell(done - 1, float(pool.price[0]))
-    elite = [pooled_schedule(pool, at, plan) for at in range(int(pool.held[0]))]
+    held = [at for at in range(int(pool.held[0])) if at == 0 or np.isfinite(pool.price[at])]
+    elite = [pooled_schedule(pool, at, plan) for at in held]
     if settings.moves and not stopped:
         elite, stopped = _improve(work, instructions, start, elite, settings, stop, guard)
     return Found(elite, done - 1, stopped)

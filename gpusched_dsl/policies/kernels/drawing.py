@@ -17,7 +17,7 @@ from gpusched_dsl.policies.kernels.construct import Lookups, Scratch, begin, pla
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule
 from gpusched_dsl.policies.kernels.pricing import price
-from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart
+from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard, holds, restart
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
 _PRIME, _FACTOR = 2_147_483_647, 48_271  # products stay below 2 ** 62
@@ -79,7 +79,10 @@ def draw_passes(
             work, look, instructions, scratch, plan, queue, NONE, 0, len(instructions.place), drawing, rng, guard
         )
         finish(work, look, instructions.finish, plan, queue, start, guard)
-        keep(work, pool, plan, price(work, plan, kind_of_price), turn)
+        cost = price(work, plan, kind_of_price)
+        if guard is not None and guard.counts[CLOSES] == 1 and not holds(guard, plan.node, plan.way):
+            cost = np.inf  # a row demands a job that does not run
+        keep(work, pool, plan, cost, turn)
 
 
 @compiled_in_place

@@ -62,6 +62,7 @@ class RowGuard(NamedTuple):
     sums: Floats
     infinite: Ints
     refusing: Ints  # (J,) the row that refused a job last, NONE: none did
+    limited: Ints  # (rows from `counts[LIMITS]` on,) the jobs that these let run in one place at most
     kept: Ints  # (J, 2) node and way of jobs while another place of theirs is tried
     # --- trails of what is tried, and the rows to follow
     trail_column: Ints
@@ -164,20 +165,38 @@ def holds(guard: RowGuard, node: Ints, way: Ints) -> bool:
         if c == NONE or not take(guard, c, 1.0):
             return False
         commit(guard)
-    return guard.counts[CLOSES] == 0 or close(guard)
+    return guard.counts[CLOSES] == 0 or close(guard, node, way)
 
 
 @compiled_in_place
-def close(guard: RowGuard) -> bool:
+def close(guard: RowGuard, node: Ints, way: Ints) -> bool:
     """Let no other job run of those that rows demand; whether no row is broken by that."""
-    for r in range(guard.counts[LIMITS], len(guard.sides)):
-        for at in range(guard.row_starts[r], guard.row_starts[r + 1]):
-            c = guard.row_columns[at]
-            if guard.bounds[c, 0] < guard.bounds[c, 1]:
-                if not take(guard, c, guard.bounds[c, 0]):
-                    return False
-                commit(guard)
+    for at in range(len(guard.limited)):
+        j, own, r = guard.limited[at], NONE, guard.counts[LIMITS] + at
+        if node[j] != NONE:
+            own = guard.column[guard.first[way[j]] + guard.place[node[j]]]
+        for entry in range(guard.row_starts[r], guard.row_starts[r + 1]):
+            c = guard.row_columns[entry]
+            if c == own or guard.bounds[c, 1] == 0.0:
+                continue
+            if guard.bounds[c, 0] > 0.0:  # the rows have no other choice left
+                guard.counts[REFUSING] = _row_that_needs(guard, c)
+                return False
+            if not take(guard, c, 0.0):
+                return False
+            commit(guard)
     return True
+
+
+@compiled_in_place
+def _row_that_needs(guard: RowGuard, c: int) -> int:
+    """A row that is broken without a column."""
+    for at in range(guard.column_starts[c], guard.column_starts[c + 1]):
+        r, a = guard.column_rows[at], guard.column_values[at]
+        low, high, slack = guard.sides[r, 0], guard.sides[r, 1], guard.sides[r, 2]
+        if (a > 0 and guard.sums[r, _MOST] - a < low - slack) or (a < 0 and guard.sums[r, _LEAST] - a > high + slack):
+            return int(r)
+    return NONE
 
 
 @compiled_in_place

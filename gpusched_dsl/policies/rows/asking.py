@@ -9,16 +9,17 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import EngineResult
-from gpusched_dsl.policies.kernels.row_guard import RowGuard
+from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard
+from gpusched_dsl.policies.rows.demands import QueueRepair
 from gpusched_dsl.policies.rows.guard import SideRows, side_rows_of
 from gpusched_dsl.policies.rows.problem import obeys, reads_other_variables, side_model
-from gpusched_dsl.policies.workload import NONE, Schedule, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
 
-_MOST_FREED = 3  # plans that are made again because of rows that demand something
+_MOST_STEPS = 60  # passes to meet the rows that demand something
+PlanWith = Callable[[RowGuard | None, Instructions, bool], EngineResult]  # the last: one pass without draws and moves
 
 
 class RowsAsked:
@@ -29,8 +30,8 @@ class RowsAsked:
     none, and only if it breaks one, the plan is made again. A pass over a queue gives the same plan either way, since a
     row that allows the plan allows each part of it.
 
-    A row that demands what the plan does not have would only keep jobs from running: the plan is made again without it,
-    and is broken.
+    Rows that demand jobs are met by another order of the queue (`demands.py`), found by plain passes. One that cannot
+    be met would only keep jobs from running: it is not asked, and the plan is broken.
     """
 
     def __init__(
@@ -39,32 +40,43 @@ class RowsAsked:
         cluster: Cluster,
         store: ValueStore,
         limits: MemoryLimits,
-        queue: Ints,
         initial: Schedule | None,
     ) -> None:
-        self.cluster, self.store, self.limits, self.queue = cluster, store, limits, queue
+        self.cluster, self.store, self.limits = cluster, store, limits
         self.start = empty_schedule(cluster.work) if initial is None else initial
         self.model = side_model(model)
         self.any = cluster.placement.variable in self.model.variables
         self.found: SideRows | None = None
 
-    def first_that_obeys(self, plan: Callable[[RowGuard | None], EngineResult]) -> EngineResult:
+    def first_that_obeys(self, plan: PlanWith, lines: Instructions) -> EngineResult:
         """Return the plan that the rows allow. Raises DiagnosticError as `ground` does."""
         if not self.any:
-            return plan(None)
+            return plan(None, lines, False)
         if reads_other_variables(self.model, self.cluster.placement):
-            outcome = plan(None)
+            outcome = plan(None, lines, False)
             if self.obeys(self.values_of(outcome.schedule)):
                 return outcome
-        self.found = side_rows_of(self.model, self.cluster, self.store, self.limits, self.queue, self.start)
-        outcome = plan(self.found.guard)
-        for _ in range(_MOST_FREED):
-            row = self.found.unmet(outcome.schedule)
+        self.found = side_rows_of(self.model, self.cluster, self.store, self.limits, lines.order, self.start)
+        if self.found.demands.any():
+            self.found, lines = self._meet_demands(self.found, plan, lines)
+        return plan(self.found.guard, lines, False)
+
+    @staticmethod
+    def _meet_demands(rows: SideRows, plan: PlanWith, lines: Instructions) -> tuple[SideRows, Instructions]:
+        """Return the rows that are asked, and the lines with the queue in which a pass meets those that demand jobs."""
+        repair = QueueRepair(lines.order)
+        for step in range(_MOST_STEPS + 1):
+            schedule = plan(rows.guard, lines, True).schedule
+            row = rows.unmet(schedule)
             if row == NONE:
                 break
-            self.found = self.found.without(row)
-            outcome = plan(self.found.guard)
-        return outcome
+            if step < _MOST_STEPS and repair.mend(rows, schedule, row):
+                lines = lines._replace(order=repair.queue())
+                rows = rows.for_queue(lines.order)
+            else:
+                rows = rows.without(row if step < _MOST_STEPS else int(NONE))
+        rows.guard.counts[CLOSES] = 1
+        return rows, lines
 
     def obeys(self, values: Mapping[str, VariableValues]) -> bool:
         """Whether a plan breaks no side row, as far as propagation finds out."""

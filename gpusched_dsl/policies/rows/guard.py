@@ -48,6 +48,7 @@ class SideRows:
     start: Schedule
     relaxed: Bools
     demands: Bools
+    job_of_column: Ints  # NONE for a column of another variable
 
     def unmet(self, schedule: Schedule) -> int:
         """Return a row that a schedule breaks once no other job runs, NONE if there is none."""
@@ -66,6 +67,10 @@ class SideRows:
         else:
             freed |= self.demands
         return _with_start(self.side, self.cluster, self.queue, self.start, freed | self.relaxed & self.demands)
+
+    def for_queue(self, queue: Ints) -> SideRows:
+        """Return the guard for other jobs."""
+        return _with_start(self.side, self.cluster, queue, self.start, self.relaxed & self.demands)
 
     def name(self, row: int) -> str | None:
         """The name of a row in the model, None for one that states no row of it."""
@@ -105,7 +110,7 @@ def guard_of(
         is_place[family[family != NONE]] = True
     row = np.repeat(np.arange(problem.rows), np.diff(starts))
     pure = _pure_limits(row, columns, values, row_lower, row_upper, is_place & (lower >= 0))
-    starts, columns, values, row_lower, row_upper = _with_one_place(
+    starts, columns, values, row_lower, row_upper, limited = _with_one_place(
         starts, columns, values, row_lower, row_upper, pure, is_place, column, job, jobs
     )
     row = np.repeat(np.arange(len(row_lower)), np.diff(starts))
@@ -137,7 +142,7 @@ def guard_of(
         starts, columns, values,
         by_column.indptr.astype(np.int64), by_column.indices.astype(np.int64), by_column.data.astype(np.float64),
         np.stack((row_lower, row_upper, ROW_SLACK * np.maximum(1.0, size), reach), axis=1), loud, deep, integer,
-        bounds, sums, infinite, bounds.copy(), sums.copy(), infinite.copy(), np.full(jobs, NONE),
+        bounds, sums, infinite, bounds.copy(), sums.copy(), infinite.copy(), np.full(jobs, NONE), limited,
         np.zeros((jobs, 2), np.int64),
         np.zeros(trail, np.int64), np.zeros((trail, 2)), np.zeros(row_trail, np.int64), np.zeros((row_trail, 2)),
         np.zeros((row_trail, 2), np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.bool_),
@@ -161,8 +166,8 @@ def _pure_limits(
 def _with_one_place(
     starts: Ints, columns: Ints, values: Floats, row_lower: Floats, row_upper: Floats, pure: Bools, is_place: Bools,
     column: Ints, job: Ints, jobs: int,
-) -> tuple[Ints, Ints, Floats, Floats, Floats]:  # fmt: skip
-    """Add a row for each job of which a row demands something: a job runs in one place at most."""
+) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
+    """Add a row for each job that a row demands, which lets it run in one place at most; and return these jobs."""
     row = np.repeat(np.arange(len(row_lower)), np.diff(starts))
     helps = (np.isfinite(row_lower)[row] & (values > 0)) | (np.isfinite(row_upper)[row] & (values < 0))
     demanded = np.zeros(len(is_place), dtype=np.bool_)
@@ -172,16 +177,18 @@ def _with_one_place(
     of_job[job[known][demanded[column[known]]]] = True
     added = known & of_job[job]
     if not added.any():
-        return starts, columns, values, row_lower, row_upper
+        return starts, columns, values, row_lower, row_upper, np.zeros(0, dtype=np.int64)
     by_job = np.argsort(job[added], kind="stable")
     counts = np.bincount(job[added], minlength=jobs)
-    counts = counts[counts > 0]
+    limited = np.flatnonzero(counts)
+    counts = counts[limited]
     return (
         np.concatenate((starts, starts[-1] + np.cumsum(counts))),
         np.concatenate((columns, column[added][by_job])),
         np.concatenate((values, np.ones(len(by_job)))),
         np.concatenate((row_lower, np.full(len(counts), -np.inf))),
         np.concatenate((row_upper, np.ones(len(counts)))),
+        limited,
     )
 
 
@@ -247,7 +254,9 @@ def _with_start(side: SideProblem, cluster: Cluster, queue: Ints, start: Schedul
         else:
             guard.sides[at, 0], guard.sides[at, 1] = -np.inf, np.inf
     restart(guard)
-    return SideRows(guard, side, cluster, queue, start, relaxed, demands)
+    job_of_column = np.full(len(bounds), NONE)
+    job_of_column[column[column != NONE]] = job[column != NONE]
+    return SideRows(guard, side, cluster, queue, start, relaxed, demands, job_of_column)
 
 
 def _demands(guard: RowGuard, row: Ints, family: Ints) -> Bools:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_mips import random_mip, whole_points
 
-from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.problem import Matrix, Problem
 from gpusched_dsl.policies.kernels.row_guard import (
     REFUSING,
@@ -42,7 +42,7 @@ def with_places(one: Problem, jobs: int, nodes: int) -> RowGuard:
     return guard_of(one, np.arange(jobs) * nodes, np.arange(nodes), column, column // nodes, jobs)
 
 
-def state(guard: RowGuard) -> list[Floats | Ints]:
+def state(guard: RowGuard) -> list[Floats | Ints | Bools]:
     return [guard.bounds.copy(), guard.sums.copy(), guard.infinite.copy(), guard.queued.copy()]
 
 

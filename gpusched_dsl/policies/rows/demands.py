@@ -1,0 +1,97 @@
+"""Queues in which rows that demand something are met.
+
+A pass places jobs in the order of a queue, so a row such as "both or none" may miss a job for which no GPU is left.
+Then the jobs of the row go to the front of the queue. If it still misses one of them, those whose running is the reason
+of the demand are taken out of the queue. What neither of the two mends is given up: the row is not asked, and the plan
+is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpusched_dsl.ir.arrays import Bools, Ints
+from gpusched_dsl.policies.rows.guard import SideRows
+from gpusched_dsl.policies.workload import NONE, Schedule
+
+_FAR = 3  # rows from a row to jobs, through other variables
+
+
+@dataclass
+class QueueRepair:
+    """The order of a queue as rows change it: `front` goes first, `out` is not placed."""
+
+    order: Ints
+    front: list[int] = field(default_factory=list)
+    out: set[int] = field(default_factory=set)
+
+    def queue(self) -> Ints:
+        """Return the jobs in their order now."""
+        moved = {*self.front, *self.out}
+        rest = [j for j in self.order.tolist() if j not in moved]
+        return np.array(self.front + rest, dtype=np.int64)
+
+    def mend(self, rows: SideRows, schedule: Schedule, row: int) -> bool:
+        """Change the queue so that a row may be met that a schedule misses; whether there was anything to change."""
+        runs = schedule.node != NONE
+        helping, asking = _jobs_of(rows, row, schedule)
+        known = set(self.order.tolist()) - self.out
+        reasons = [j for j in self.order.tolist() if j in known and asking[j] and runs[j]]
+        missing = [j for j in self.order.tolist() if j in known and helping[j] and not runs[j]]
+        new = [j for j in missing if j not in self.front]
+        if new:
+            self.front += [j for j in reasons if j not in self.front] + new[:1]
+            return True
+        if reasons:
+            self.out.update(reasons)
+            self.front = [j for j in self.front if j not in self.out]
+            return True
+        return False
+
+
+def _jobs_of(rows: SideRows, row: int, schedule: Schedule) -> tuple[Bools, Bools]:
+    """Return which jobs help to meet a row by running, and for which running jobs it demands something."""
+    guard = rows.guard
+    helping, asking = (np.zeros(len(schedule.node), dtype=np.bool_) for _ in range(2))
+    if row == NONE:
+        return helping, asking
+    entries = slice(int(guard.row_starts[row]), int(guard.row_starts[row + 1]))
+    columns, values = guard.row_columns[entries], guard.row_values[entries]
+    job = rows.job_of_column[columns]
+    runs = schedule.node != NONE
+    own = np.full(len(runs), NONE)
+    own[runs] = guard.column[guard.first[schedule.way[runs]] + guard.place[schedule.node[runs]]]
+    value = float(values[(job != NONE) & (columns == own[job])].sum())
+    slack = guard.sides[row, 2]
+    above, below = value > guard.sides[row, 1] + slack, value < guard.sides[row, 0] - slack
+    if (job == NONE).any() or not (above or below):
+        near = _reached(rows, row)
+        return near, near
+    sign = -1.0 if above else 1.0
+    helping[job[sign * values > 0]] = True
+    asking[job[sign * values < 0]] = True
+    return helping, asking
+
+
+def _reached(rows: SideRows, row: int) -> Bools:
+    """Return the jobs with columns in rows that are linked to a row by other variables."""
+    guard, job_of = rows.guard, rows.job_of_column
+    seen: set[int] = set()
+    found = np.zeros(len(rows.start.node), dtype=np.bool_)
+    next_rows: Sequence[int] = [row]
+    for _ in range(_FAR):
+        columns: set[int] = set()
+        for r in next_rows:
+            seen.add(r)
+            columns.update(guard.row_columns[guard.row_starts[r] : guard.row_starts[r + 1]].tolist())
+        following: set[int] = set()
+        for c in columns:
+            if job_of[c] != NONE:
+                found[job_of[c]] = True
+            else:
+                following.update(guard.column_rows[guard.column_starts[c] : guard.column_starts[c + 1]].tolist())
+        next_rows = sorted(following - seen)
+    return found
