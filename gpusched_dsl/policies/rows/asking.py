@@ -64,17 +64,19 @@ class RowsAsked:
     @staticmethod
     def _meet_demands(rows: SideRows, plan: PlanWith, lines: Instructions) -> tuple[SideRows, Instructions]:
         """Return the rows that are asked, and the lines with the queue in which a pass meets those that demand jobs."""
-        repair = QueueRepair(lines.order)
+        original = lines.order
+        repair = QueueRepair(original)
         for step in range(_MOST_STEPS + 1):
             schedule = plan(rows.guard, lines, True).schedule
             row = rows.unmet(schedule)
-            if row == NONE:
+            if row is None:
                 break
             if step < _MOST_STEPS and repair.mend(rows, schedule, row):
                 lines = lines._replace(order=repair.queue())
                 rows = rows.for_queue(lines.order)
-            else:
-                rows = rows.without(row if step < _MOST_STEPS else int(NONE))
+            else:  # given up: nothing is changed for it
+                repair, lines = QueueRepair(original), lines._replace(order=original)
+                rows = rows.for_queue(original).without(row if step < _MOST_STEPS else int(NONE))
         rows.guard.counts[CLOSES] = 1
         return rows, lines
 

@@ -22,11 +22,12 @@ _FAR = 3  # rows from a row to jobs, through other variables
 
 @dataclass
 class QueueRepair:
-    """The order of a queue as rows change it: `front` goes first, `out` is not placed."""
+    """The order of a queue as rows change it: `front` goes first, `out` is not placed, `tried` was in front once."""
 
     order: Ints
     front: list[int] = field(default_factory=list)
     out: set[int] = field(default_factory=set)
+    tried: set[int] = field(default_factory=set)
 
     def queue(self) -> Ints:
         """Return the jobs in their order now."""
@@ -41,9 +42,13 @@ class QueueRepair:
         known = set(self.order.tolist()) - self.out
         reasons = [j for j in self.order.tolist() if j in known and asking[j] and runs[j]]
         missing = [j for j in self.order.tolist() if j in known and helping[j] and not runs[j]]
-        new = [j for j in missing if j not in self.front]
+        new = [j for j in missing if j not in self.tried]
         if new:
+            self.front = [
+                j for j in self.front if runs[j]
+            ]  # one that finds no place there would stop a queue that waits
             self.front += [j for j in reasons if j not in self.front] + new[:1]
+            self.tried.update(self.front)
             return True
         if reasons:
             self.out.update(reasons)

@@ -17,6 +17,7 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.row_guard import (
     CLOSES,
+    LIMITS,
     REFUSING,
     RowGuard,
     commit,
@@ -50,14 +51,30 @@ class SideRows:
     demands: Bools
     job_of_column: Ints  # NONE for a column of another variable
 
-    def unmet(self, schedule: Schedule) -> int:
-        """Return a row that a schedule breaks once no other job runs, NONE if there is none."""
+    def unmet(self, schedule: Schedule) -> int | None:
+        """Return a row that a schedule breaks once no other job runs (NONE: an unknown one), None if there is none."""
         if not self.demands.any():
-            return int(NONE)
+            return None
         closes, self.guard.counts[CLOSES] = int(self.guard.counts[CLOSES]), 1
         fits = holds(self.guard, schedule.node, schedule.way)
         self.guard.counts[CLOSES] = closes
-        return int(NONE) if fits else int(self.guard.counts[REFUSING])
+        if fits:
+            return None
+        broken = np.flatnonzero(self._broken_by_places(schedule))
+        return int(broken[0]) if len(broken) else int(self.guard.counts[REFUSING])
+
+    def _broken_by_places(self, schedule: Schedule) -> Bools:
+        """Return which rows of the placement's variable alone a schedule breaks."""
+        guard, runs = self.guard, np.flatnonzero(schedule.node != NONE)
+        own = guard.column[guard.first[schedule.way[runs]] + guard.place[schedule.node[runs]]]
+        point = np.zeros(len(guard.bounds))
+        point[own[own != NONE]] = 1.0
+        row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
+        value = np.bincount(row, weights=guard.row_values * point[guard.row_columns], minlength=len(guard.sides))
+        others = np.zeros(len(guard.sides), dtype=np.bool_)
+        others[row[self.job_of_column[guard.row_columns] == NONE]] = True
+        slack = guard.sides[:, 2]
+        return ~others & ((value > guard.sides[:, 1] + slack) | (value < guard.sides[:, 0] - slack))
 
     def without(self, row: int) -> SideRows:
         """Return the guard without a row that demands something, or without all such rows if it is none of them."""
@@ -247,6 +264,10 @@ def _with_start(side: SideProblem, cluster: Cluster, queue: Ints, start: Schedul
             commit(guard)
             break
         at = int(guard.counts[REFUSING])
+        if at >= guard.counts[LIMITS]:  # a job is wanted in several places
+            relaxed |= demands
+            guard.sides[demands, 0], guard.sides[demands, 1] = -np.inf, np.inf
+            continue
         relaxed[at] = True
         if is_broken(guard, at):
             end = 0 if guard.infinite[at, 0] == 0 and guard.sums[at, 0] > guard.sides[at, 1] else 1
@@ -260,12 +281,26 @@ def _with_start(side: SideProblem, cluster: Cluster, queue: Ints, start: Schedul
 
 
 def _demands(guard: RowGuard, row: Ints, family: Ints) -> Bools:
-    """Return which rows a job that does not run may break."""
-    is_place = np.zeros(len(guard.bounds), dtype=np.bool_)
-    is_place[family[family != NONE]] = True
-    helps = (np.isfinite(guard.sides[row, 0]) & (guard.row_values > 0)) | (
-        np.isfinite(guard.sides[row, 1]) & (guard.row_values < 0)
-    )
+    """Return which rows a job that does not run may break, also through other variables.
+
+    `falls` are the columns that a row may push down once jobs do not run, `rises` those that it may push up.
+    """
+    columns, values = guard.row_columns, guard.row_values
+    falls, rises = (np.zeros(len(guard.bounds), dtype=np.bool_) for _ in range(2))
+    falls[family[family != NONE]] = True
+    is_place = falls.copy()
     found = np.zeros(len(guard.sides), dtype=np.bool_)
-    found[row[helps & is_place[guard.row_columns]]] = True
-    return found
+    at_least, at_most = np.isfinite(guard.sides[row, 0]), np.isfinite(guard.sides[row, 1])
+    while True:
+        before = int(falls.sum()) + int(rises.sum())
+        low = np.zeros_like(found)  # rows whose value may fall below their lower side
+        low[row[at_least & ((falls[columns] & (values > 0)) | (rises[columns] & (values < 0)))]] = True
+        high = np.zeros_like(found)
+        high[row[at_most & ((falls[columns] & (values < 0)) | (rises[columns] & (values > 0)))]] = True
+        found |= low | high
+        other = ~is_place[columns]
+        falls[columns[other & ((low[row] & (values < 0)) | (high[row] & (values > 0)))]] = True
+        rises[columns[other & ((low[row] & (values > 0)) | (high[row] & (values < 0)))]] = True
+        if int(falls.sum()) + int(rises.sum()) == before:
+            found[guard.counts[LIMITS] :] = False
+            return found
