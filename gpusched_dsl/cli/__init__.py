@@ -92,11 +92,16 @@ def _guard(arguments: list[str]) -> int:
 
 
 def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> int:
+    from gpusched_dsl.cli.address_space import explain_failure, refuse_small_space
     from gpusched_dsl.cli.arguments.parser import UsageError
     from gpusched_dsl.cli.watchdog import end_watchdog, watch_options
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
     from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
+    refused = refuse_small_space(options)
+    if refused is not None:
+        output.report([refused])
+        return exits.BAD_INPUT
     try:
         if options.command not in WAITING:
             watch_options(options, output)
@@ -123,6 +128,10 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
 
         if wants_traceback(options.debug):
             show_traceback(failure)
+        limited = explain_failure()
+        if limited is not None:
+            output.report([limited])
+            return exits.BAD_INPUT
         output.report([crash_diagnostic(failure, arguments)])
         return exits.INTERNAL
     finally:
