@@ -115,7 +115,8 @@ class ScipSession:
         self._model, self._variables, self._has_poles = load(problem)
         self._has_duals = problem.is_linear and not problem.is_mip
         self._may_be_unbounded = may_be_unbounded(problem, self._has_poles)
-        self._progress = _ProgressEvents()
+        # What SCIP proves of an objective that a pole may leave without a bound counts for nothing (`_doubt`).
+        self._progress = _ProgressEvents(with_bounds=not (self._has_poles and self._may_be_unbounded))
         self._model.includeEventhdlr(self._progress, "progress", "reports incumbents and bounds")
         self._exchange: PointExchange | None = None
         self._thread: SolverThread | None = None  # that of the first solve, which owns memory of the model from then on
@@ -415,8 +416,9 @@ class _ProgressEvents(pyscipopt.Eventhdlr):
 
     EVENTS = PY_SCIP_EVENTTYPE.NODESOLVED | PY_SCIP_EVENTTYPE.BESTSOLFOUND
 
-    def __init__(self) -> None:
+    def __init__(self, with_bounds: bool = True) -> None:
         self.control: Control | None = None
+        self._with_bounds = with_bounds
 
     def eventinit(self) -> None:
         self.model.catchEvent(self.EVENTS, self)
@@ -425,7 +427,8 @@ class _ProgressEvents(pyscipopt.Eventhdlr):
         control = self.control
         if control is not None and control.wants_progress:
             model = self.model
-            control.report(_finite(model.getPrimalbound()), _finite(model.getDualbound()), model.getNTotalNodes())
+            bound = _finite(model.getDualbound()) if self._with_bounds else None
+            control.report(_finite(model.getPrimalbound()), bound, model.getNTotalNodes())
 
 
 def _solve(problem: Problem, options: SolveOptions, seconds: float, monitor: Monitor | None) -> SolverResult:

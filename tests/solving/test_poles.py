@@ -10,7 +10,7 @@ from poles import best_on_grid, random_problem_with_poles
 from scripted import Scripted, codes
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
+from gpusched_dsl.backends.protocol import Capabilities, SolveOptions, SolverProgress
 from gpusched_dsl.backends.scip.backend import ScipBackend
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
@@ -73,6 +73,26 @@ def test_values_above_the_infinity_of_a_solver_are_not_unbounded() -> None:
     solved = solve_problem(problem, "scip")
     assert (solved.status, solved.reason, solved.objectives[0].bound) == ("limit", "accuracy", None)
     assert solved.objective is None or solved.objective <= np.exp(100.0) * (1 + 1e-9)
+
+
+class Recording:
+    """Keeps the bounds that a solver shows while it works."""
+
+    stop_requested = False
+
+    def __init__(self) -> None:
+        self.shown: list[SolverProgress] = []
+
+    def progress(self, progress: SolverProgress) -> None:
+        self.shown.append(progress)
+
+
+@pytest.mark.parametrize("seed", [389, 413])
+def test_no_wrong_bound_is_shown_on_the_way(seed: int) -> None:
+    problem, recording = random_problem_with_poles(seed), Recording()
+    solve_problem(problem, "scip", SolveOptions(time_limit=4.0), monitor=recording)
+    assert recording.shown
+    assert [p.bound for p in recording.shown if p.bound is not None] == []
 
 
 # --- claims of any solver --------------------------------------------------------------------------------------------
