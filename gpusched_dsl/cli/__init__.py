@@ -67,12 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _guard(arguments: list[str]) -> int:
     """Run the command; every failure becomes a diagnostic and an exit code."""
     from gpusched_dsl.cli.arguments.parse import parse
-    from gpusched_dsl.cli.arguments.parser import UsageError
+    from gpusched_dsl.cli.arguments.parser import CommandLineError
     from gpusched_dsl.cli.output import Output
 
     try:
         options = parse(arguments)
-    except UsageError as error:
+    except CommandLineError as error:
         return _report_usage(error, arguments)
     if options.command is None:
         from gpusched_dsl.cli.arguments.commands import build_parser
@@ -93,7 +93,7 @@ def _guard(arguments: list[str]) -> int:
 
 def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> int:
     from gpusched_dsl.cli.address_space import explain_failure, refuse_small_space
-    from gpusched_dsl.cli.arguments.parser import UsageError
+    from gpusched_dsl.cli.arguments.parser import CommandLineError
     from gpusched_dsl.cli.watchdog import end_watchdog, watch_options
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
     from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
     except DiagnosticError as error:
         output.report(error.diagnostics)
         return exits.BAD_INPUT
-    except UsageError as error:  # errors that the parser alone cannot find
+    except CommandLineError as error:  # errors that the parser alone cannot find
         output.report([Diagnostic(error.code, error.message, help=error.help)])
         return exits.USAGE
     except KeyboardInterrupt:
@@ -192,11 +192,11 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
 
 
 def _report_usage(error: Exception, arguments: list[str]) -> int:
-    from gpusched_dsl.cli.arguments.parser import UsageError
+    from gpusched_dsl.cli.arguments.parser import CommandLineError
     from gpusched_dsl.cli.output import Output
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
-    assert isinstance(error, UsageError)
+    assert isinstance(error, CommandLineError)
     as_json = "--diagnostics=json" in arguments or any(
         pair == ("--diagnostics", "json") for pair in pairwise(arguments)
     )

@@ -23,7 +23,7 @@ from gpusched_dsl.campaigns.store import HEADER, Store
 from gpusched_dsl.campaigns.summary import failure_lines, shortfall_lines, status_lines, summary_grid
 from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document, write_figures
 from gpusched_dsl.cli.instance import permissions, read_workspace
 from gpusched_dsl.cli.output import Output
@@ -57,18 +57,20 @@ def run(options: argparse.Namespace, output: Output) -> int:
 def _check(options: argparse.Namespace) -> None:
     for name in ("retry", "dry_run", "workers", "memory"):
         if getattr(options, name) and options.action != "run":
-            raise UsageError("GSM6002", f"`--{name.replace('_', '-')}` is only for `campaign run`", None)
+            raise CommandLineError("GSM6002", f"`--{name.replace('_', '-')}` is only for `campaign run`", None)
     for name in ("html", "figures"):
         if getattr(options, name) is not None and (options.action not in ("run", "show") or options.dry_run):
-            raise UsageError("GSM6002", f"`--{name}` is only for `campaign show` and for `campaign run` itself", None)
+            raise CommandLineError(
+                "GSM6002", f"`--{name}` is only for `campaign show` and for `campaign run` itself", None
+            )
     check_targets(options.html)
     if options.figures is not None:
         check_writable(Path(options.figures), folder=True)
     for name in ("out", "all"):
         if getattr(options, name) and options.action != "export":
-            raise UsageError("GSM6002", f"`--{name}` is only for `campaign export`", None)
+            raise CommandLineError("GSM6002", f"`--{name}` is only for `campaign export`", None)
     if options.only and options.action == "verify":
-        raise UsageError("GSM6002", "`campaign verify` compares the complete campaign", "leave out `--only`")
+        raise CommandLineError("GSM6002", "`campaign verify` compares the complete campaign", "leave out `--only`")
 
 
 def _only(options: argparse.Namespace) -> dict[str, list[str]]:
@@ -76,7 +78,7 @@ def _only(options: argparse.Namespace) -> dict[str, list[str]]:
     for text in options.only:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise UsageError("GSM6003", f"`--only {text}` does not select runs", "write `--only method=highs`")
+            raise CommandLineError("GSM6003", f"`--only {text}` does not select runs", "write `--only method=highs`")
         selected.setdefault(name.strip(), []).append(value.strip())
     return selected
 

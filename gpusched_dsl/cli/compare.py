@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import (
     STDOUT,
     check_reports,
@@ -88,7 +88,7 @@ def _check_targets(options: argparse.Namespace) -> None:
     printed = [f"`{name} -`" for name, target in targets.items() if target == STDOUT]
     if len(printed) > 1:
         message = f"{printed[0]} and {printed[1]} both write to standard output"
-        raise UsageError("GSM6002", message, "give one of them a file")
+        raise CommandLineError("GSM6002", message, "give one of them a file")
     check_targets(*targets.values())
     if options.report:
         from gpusched_dsl.reporting.comparison import Comparison

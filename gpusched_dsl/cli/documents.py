@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.language.text.numbers import count_text
@@ -27,7 +27,7 @@ STDOUT = "-"
 def check_targets(*targets: str | None) -> None:
     """Check before a long computation that files can be written, and that none is written twice.
 
-    Raises DiagnosticError (GSM6008), UsageError (GSM6002).
+    Raises DiagnosticError (GSM6008), CommandLineError (GSM6002).
     """
     seen: set[Path] = set()
     for target in targets:
@@ -37,7 +37,9 @@ def check_targets(*targets: str | None) -> None:
         check_writable(path)
         if path.is_file() or not path.exists():  # not a device
             if path.resolve() in seen:
-                raise UsageError("GSM6002", f"two documents cannot both go to `{target}`", "give each its own file")
+                raise CommandLineError(
+                    "GSM6002", f"two documents cannot both go to `{target}`", "give each its own file"
+                )
             seen.add(path.resolve())
 
 

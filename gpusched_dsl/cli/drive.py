@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.crash import crash_diagnostic
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import read_workspace
@@ -51,14 +51,14 @@ def _check(options: argparse.Namespace) -> None:
     chosen = [name for name in ("act", "check", "report") if getattr(options, name)]
     if len(chosen) > 1:
         message = f"`--{chosen[0]}` and `--{chosen[1]}` exclude each other"
-        raise UsageError("GSM6002", message, "choose one of them")
+        raise CommandLineError("GSM6002", message, "choose one of them")
     for name in ("html", "json", "methods"):
         if getattr(options, name) and not options.report:
-            raise UsageError("GSM6002", f"`--{name}` belongs to the report", "add `--report`")
+            raise CommandLineError("GSM6002", f"`--{name}` belongs to the report", "add `--report`")
     if options.rounds is not None and (options.check or options.report):
-        raise UsageError("GSM6002", "`--rounds` is only for a run", "remove it")
+        raise CommandLineError("GSM6002", "`--rounds` is only for a run", "remove it")
     if options.html == options.json == STDOUT:
-        raise UsageError("GSM6002", "several documents cannot all go to standard output", "give the others files")
+        raise CommandLineError("GSM6002", "several documents cannot all go to standard output", "give the others files")
     check_targets(options.html, options.json)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
@@ -24,7 +24,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.workflows.estimate import estimate
 
     if options.json == options.csv == STDOUT:
-        raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
+        raise CommandLineError(
+            "GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file"
+        )
     check_targets(options.json, options.csv)
     path = Path(options.file)
     settings = _cluster(options) if path.suffix == ".toml" else None
@@ -77,5 +79,5 @@ def _cluster(options: argparse.Namespace) -> DriveSettings:
 
     if options.at is not None:
         message = "`--at` is only for simulated runs: an estimate of a cluster file is from now on"
-        raise UsageError("GSM6002", message, "remove it")
+        raise CommandLineError("GSM6002", message, "remove it")
     return read_settings(Path(options.file))[0]

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.explain_code import explain_code, is_code
 from gpusched_dsl.cli.instance import LoadedProblem, build_problem, choose_instance
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
         return explain_policy(options, output)
     if options.file is None:
-        raise UsageError("GSM6002", "the file to explain is missing", "name one, or a policy: `--policy Greedy`")
+        raise CommandLineError("GSM6002", "the file to explain is missing", "name one, or a policy: `--policy Greedy`")
     return _explain_problem(options, output)
 
 
@@ -77,7 +77,7 @@ def _explain_problem(options: argparse.Namespace, output: Output) -> int:
 
 
 def _refuse_policy(instance: SelectedScenario | LoadedProblem, name: str) -> None:
-    """Raise UsageError for a policy, and DiagnosticError for an unknown solver."""
+    """Raise CommandLineError for a policy, and DiagnosticError for an unknown solver."""
     from gpusched_dsl.workflows.method import choose_method
 
     if (
@@ -85,7 +85,7 @@ def _refuse_policy(instance: SelectedScenario | LoadedProblem, name: str) -> Non
         and choose_method(instance.workspace, name, instance.scenario.model).is_policy
     ):
         message = f"`{name}` is a policy, which solves no problem"
-        raise UsageError("GSM6002", message, f"`--policy {name}` describes it")
+        raise CommandLineError("GSM6002", message, f"`--policy {name}` describes it")
 
 
 def _show_description(explanation: Explanation, output: Output) -> None:

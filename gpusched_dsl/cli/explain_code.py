@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, write_document
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.language.diagnostics.codes import CODES
@@ -25,7 +25,7 @@ def is_code(word: str) -> bool:
 
 
 def explain_code(options: argparse.Namespace, output: Output) -> int:
-    """Print the section of a code; raise UsageError for an unknown code."""
+    """Print the section of a code; raise CommandLineError for an unknown code."""
     code = _known_code(options.file)
     text = error_sections()[code]
     if options.json == STDOUT:
@@ -55,7 +55,7 @@ def _known_code(word: str) -> str:
     )
     listed = " or ".join(f"`{known}` ({CODES[known]})" for known in near)
     help = f"did you mean {listed}?" if near else "the codes are on the page docs/errors.md"
-    raise UsageError("GSM6002", f"unknown code `{word}`", help)
+    raise CommandLineError("GSM6002", f"unknown code `{word}`", help)
 
 
 def _lines(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from gpusched_dsl.backends.export_names import MATHEMATICS
 from gpusched_dsl.backends.exporters import keeps_objectives, write_problem
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.instance import LoadedProblem, choose_instance, read_settings, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
@@ -35,11 +35,13 @@ def run(options: argparse.Namespace, output: Output) -> int:
         check_writable(Path(out))
     if options.to in MATHEMATICS:
         if options.aggregated:
-            raise UsageError("GSM6002", f"`--aggregated` is for problems, not for {options.to.upper()}", "remove it")
+            raise CommandLineError(
+                "GSM6002", f"`--aggregated` is for problems, not for {options.to.upper()}", "remove it"
+            )
         return _write_formulation(options, output, out)
     if options.model is not None:
         message = f"`--model` is only for mathematics, not for {options.to.upper()}"
-        raise UsageError("GSM6002", message, "choose a scenario: `--scenario NAME`")
+        raise CommandLineError("GSM6002", message, "choose a scenario: `--scenario NAME`")
     form = _form(choose_instance(options, output), options, output)
     problem = form.problem
     output.report(_losses(problem, options.to))

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import open_scenario
 from gpusched_dsl.cli.listener import ProgressListener
@@ -26,7 +26,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.workflows.flexibility.run import flexibility, solver_named
 
     if options.json == options.csv == STDOUT:
-        raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
+        raise CommandLineError(
+            "GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file"
+        )
     check_targets(options.json, options.csv)
     config = FlexibilityConfig(
         event=options.event,

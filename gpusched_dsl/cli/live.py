@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.crash import crash_diagnostic
 from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.output import Output
@@ -21,7 +21,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     for name in ("methods", "seeds", "replay", "json", "csv", "html", "figures", "bound"):
         if getattr(options, name, None):
             message = f"`--{name}` is only for simulated runs, not for `--live`"
-            raise UsageError("GSM6002", message, "remove one of them")
+            raise CommandLineError("GSM6002", message, "remove one of them")
     from gpusched_dsl.online.planners.violations import VIOLATED
     from gpusched_dsl.workflows.live import run_live_loop
 

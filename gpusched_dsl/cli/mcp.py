@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.extras import require_extra
 from gpusched_dsl.cli.output import Output
 
@@ -15,7 +15,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     require_extra("mcp", "mcp", "the server for assistants")
     folder = Path(options.folder or ".")
     if not folder.is_dir():
-        raise UsageError("GSM6002", f"`{folder}` is not a folder", "give the folder of the models")
+        raise CommandLineError("GSM6002", f"`{folder}` is not a folder", "give the folder of the models")
     from gpusched_dsl.assistants.limits import GIB, CallLimits
     from gpusched_dsl.assistants.server import build_server
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.starters import TEMPLATES, starter_files
 from gpusched_dsl.data.sources.writing import cannot_write, make_folder, write_text
@@ -21,10 +21,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
             output.say(f"{template:<10} {purpose}")
         return exits.OK
     if options.name is None:
-        raise UsageError("GSM6002", "the name of the project is missing", "`gsdsl new NAME`, or `gsdsl new --list`")
+        raise CommandLineError(
+            "GSM6002", "the name of the project is missing", "`gsdsl new NAME`, or `gsdsl new --list`"
+        )
     if options.template not in TEMPLATES:
         help = did_you_mean(options.template, TEMPLATES) or f"the templates are {', '.join(TEMPLATES)}"
-        raise UsageError("GSM6002", f"unknown template `{options.template}`", help)
+        raise CommandLineError("GSM6002", f"unknown template `{options.template}`", help)
     folder = Path(options.name)
     name = folder.name
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name, re.ASCII):

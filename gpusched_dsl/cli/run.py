@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import (
     STDOUT,
     check_reports,
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
         return live(options, output)
     if options.start is not None or options.tell_from is not None:
-        raise UsageError("GSM6002", "`--start` and `--tell-from` are only for live runs", "add `--live SOURCE`")
+        raise CommandLineError("GSM6002", "`--start` and `--tell-from` are only for live runs", "add `--live SOURCE`")
     methods = options.methods or (options.method,)
     _check(options, methods)
     diagnostics = Diagnostics()
@@ -106,9 +106,9 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
     refuse_options("run", {**vars(options), "methods": len(methods) > 1, "seed": options.seed or None})
     outs = [out for out in (options.json, options.csv, options.html) if out == STDOUT]
     if len(outs) > 1:
-        raise UsageError("GSM6002", "several documents cannot all go to standard output", "give the others files")
+        raise CommandLineError("GSM6002", "several documents cannot all go to standard output", "give the others files")
     if options.csv == STDOUT and not several:
-        raise UsageError("GSM6002", "`--csv` writes several tables of one run", "name a folder: `--csv DIR`")
+        raise CommandLineError("GSM6002", "`--csv` writes several tables of one run", "name a folder: `--csv DIR`")
     check_targets(options.json, options.html, options.csv if several else None)
     for folder in (options.figures, None if several else options.csv):
         if folder is not None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.crash import crash_diagnostic
 from gpusched_dsl.cli.instance import read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
@@ -68,11 +68,11 @@ def _check(options: argparse.Namespace) -> None:
     """Reject a service that others could use without a token."""
     if options.no_token is bool(options.token_file):
         help = "write a line `NAME TOKEN` for each client into a file, for its owner only"
-        raise UsageError("GSM6002", "a service needs either `--token-file` or `--no-token`", help)
+        raise CommandLineError("GSM6002", "a service needs either `--token-file` or `--no-token`", help)
     from gpusched_dsl.service.same_site import is_loopback
 
     if options.no_token and not is_loopback(options.host):
         message = f"`--no-token` is only for addresses of this machine, not for `{options.host}`"
-        raise UsageError("GSM6002", message, "use `--token-file`")
+        raise CommandLineError("GSM6002", message, "use `--token-file`")
     if options.tls_key is not None and options.tls_cert is None:
-        raise UsageError("GSM6002", "`--tls-key` needs `--tls-cert`", "add it")
+        raise CommandLineError("GSM6002", "`--tls-key` needs `--tls-cert`", "add it")

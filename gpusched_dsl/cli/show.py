@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.language.checked import CheckedModel
@@ -25,7 +25,7 @@ MOST_WAITING = 40  # of the jobs that wait
 def show_result(result: Result, output: Output, names: Sequence[str] = ()) -> None:
     """Print status, objective by term, bound, gap and times, reports, then the placement or the variables, and duals.
 
-    With `names`, also all values of these. Raises UsageError for a name without values.
+    With `names`, also all values of these. Raises CommandLineError for a name without values.
     """
     for line in result_lines(result):
         is_bad = line.startswith("status ") and not result.has_point
@@ -55,19 +55,19 @@ def show_other_solutions(result: Result, output: Output) -> None:
 
 
 def check_shown(names: Sequence[str], model: CheckedModel) -> None:
-    """Raise UsageError for a name that has no values, before a long solve."""
+    """Raise CommandLineError for a name that has no values, before a long solve."""
     known = [*model.variables, *model.reports, *model.lets, *model.params]
     for name in names:
         if name != ALL and name not in known:
             hint = did_you_mean(name, known) or f"`{ALL}`, or variables, reports, lets and parameters"
-            raise UsageError("GSM6002", f"--show: `{name}` has no values in the model `{model.name}`", hint)
+            raise CommandLineError("GSM6002", f"--show: `{name}` has no values in the model `{model.name}`", hint)
 
 
 def _show_values(result: Result, output: Output, names: Sequence[str]) -> None:
     try:
         tables = list(value_tables(result, names))
     except KeyError as error:
-        raise UsageError(
+        raise CommandLineError(
             "GSM6002", f"--show: {error.args[0]}", "name variables, reports, lets or parameters"
         ) from error
     before = True  # an empty line separates tables, not single values

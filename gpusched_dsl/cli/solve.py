@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import (
     STDOUT,
     check_reports,
@@ -96,7 +96,7 @@ def _refuse_alternatives(options: argparse.Namespace) -> None:
             message = (
                 f"`{as_flag(name)}` needs a `.gsm` file: a compiled problem has no interchangeable elements and jobs"
             )
-            raise UsageError("GSM6002", message, "solve the `.gsm` file")
+            raise CommandLineError("GSM6002", message, "solve the `.gsm` file")
 
 
 def _alternatives(options: argparse.Namespace) -> AlternativesConfig | None:
@@ -211,7 +211,7 @@ def exit_code(result: Result) -> int:
 def _check_targets(options: argparse.Namespace) -> None:
     """Refuse unwritable targets before a long solve."""
     if options.json == options.html == STDOUT:
-        raise UsageError(
+        raise CommandLineError(
             "GSM6002", "`--json -` and `--html -` both write to standard output", "give one of them a file"
         )
     check_targets(options.json, options.html)

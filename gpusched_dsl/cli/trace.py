@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, write_document
 from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
@@ -36,15 +36,19 @@ OPTIONS = ("first", "skip", "after", "before", "status", "vc", "most_gpus", "lea
 def run(options: argparse.Namespace, output: Output) -> int:
     if options.formats is not None:
         if options.json is not None:
-            raise UsageError("GSM6002", "`--json` describes a file, not the formats", "`gsdsl trace FILE --as FORMAT`")
+            raise CommandLineError(
+                "GSM6002", "`--json` describes a file, not the formats", "`gsdsl trace FILE --as FORMAT`"
+            )
         return _list(options.formats, output)
     if options.file is None or options.format is None:
         missing = "file" if options.file is None else "format"
-        raise UsageError(
+        raise CommandLineError(
             "GSM6002", f"the {missing} is missing", "`gsdsl trace FILE --as FORMAT`, or `gsdsl trace --formats`"
         )
     if options.csv == STDOUT and options.json == STDOUT:
-        raise UsageError("GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file")
+        raise CommandLineError(
+            "GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file"
+        )
     for path in (options.csv, options.parquet, options.json):
         if path not in (None, STDOUT):
             check_writable(Path(path))
@@ -196,7 +200,7 @@ def _quote(text: str) -> str:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip().isidentifier() or not value.strip():
-        raise UsageError("GSM6002", f"`{text}` does not set an option", "write `--option name=value`")
+        raise CommandLineError("GSM6002", f"`{text}` does not set an option", "write `--option name=value`")
     return name.strip(), value.strip()
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpusched_dsl.cli.arguments.parser import UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.workflows.option_rules import as_flag, given_options, option_diagnostics
 
 
 def refuse_options(verb: str, values: Mapping[str, object], method: str = "", is_policy: bool | None = None) -> None:
-    """Raise UsageError for the first that `option_diagnostics` finds; `values` are those of the options by name."""
+    """Raise CommandLineError for the first that `option_diagnostics` finds; `values` are the options by name."""
     for found in option_diagnostics(verb, given_options(verb, values), method, is_policy, as_flag):
-        raise UsageError(found.code, str(found.message), None if found.help is None else str(found.help))
+        raise CommandLineError(found.code, str(found.message), None if found.help is None else str(found.help))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gpusched_dsl.api import Model, load
-from gpusched_dsl.cli.arguments.parser import Parser, UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError, Parser
 from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -109,7 +109,7 @@ def _parse_options(parser: Parser, words: list[str]) -> Any:
     """Return the options; None after `--help`, which is printed."""
     try:
         return parser.parse_args(words)
-    except UsageError as error:
+    except CommandLineError as error:
         raise _usage(error.message, error.help, error.code) from error
     except SystemExit:
         return None

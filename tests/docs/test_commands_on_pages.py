@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.cli.arguments.parse import UsageError, parse
+from gpusched_dsl.cli.arguments.parse import CommandLineError, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 INTENDED = ("gsdsl slove", "--gapp", "gsdsl COMMAND", "--to NAME")
@@ -40,7 +40,7 @@ def test_the_words_of_commands_exist() -> None:
         words = list(takewhile(lambda word: word not in (">", ">>", "<", "&", "&&"), shlex.split(line)[1:]))
         try:
             parse(words)
-        except UsageError as error:
+        except CommandLineError as error:
             if re.search("unknown|choice|unexpected", str(error)):
                 wrong.append(f"{page}: {line}: {error}")
         except SystemExit:  # --help
@@ -51,5 +51,5 @@ def test_the_words_of_commands_exist() -> None:
 
 @pytest.mark.parametrize("line", ["slove a.gsm", "solve a.gsm --gapp 1", "export a.gsm --to pdf"])
 def test_wrong_words_are_found(line: str) -> None:
-    with pytest.raises(UsageError, match=r"unknown|choice"):
+    with pytest.raises(CommandLineError, match=r"unknown|choice"):
         parse(shlex.split(line))

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from gpusched_dsl.cli.arguments.commands import COMMANDS, build_parser
-from gpusched_dsl.cli.arguments.parser import Parser, UsageError
+from gpusched_dsl.cli.arguments.parser import CommandLineError, Parser
 
 # Shared options before the command, with a value and without one.
 _WITH_VALUE = ("--diagnostics", "--color")
@@ -15,7 +15,7 @@ _SWITCHES = ("-q", "--quiet", "--debug")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command line; raise UsageError, or SystemExit after `--help` and `--version`."""
+    """Return the options of a command line; raise CommandLineError, or SystemExit after `--help` and `--version`."""
     parser, commands = build_parser(_command_of(argv), options=not argv or argv[0] not in _ENDING)
     options, unknown = parser.parse_known_args(argv)
     if unknown:
@@ -26,7 +26,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 def _command_of(argv: Sequence[str]) -> str | None:
     """Return the command; None if there is none, or something before it that may concern all commands, such as help.
 
-    Raise UsageError if it is not a command: argparse would list all commands without a suggestion.
+    Raise CommandLineError if it is not a command: argparse would list all commands without a suggestion.
     """
     words, alone = iter(argv), True
     for word in words:
@@ -41,19 +41,19 @@ def _command_of(argv: Sequence[str]) -> str | None:
             if help is None and word.endswith(".gsm"):
                 help = f"to solve it: `gsdsl solve {word}`"
             commands_help = f"the commands are {', '.join(COMMANDS)}"
-            raise UsageError("GSM6001", f"unknown command `{word}`", help or commands_help)
+            raise CommandLineError("GSM6001", f"unknown command `{word}`", help or commands_help)
         else:
             alone = alone and word.partition("=")[0] in (*_WITH_VALUE, *_SWITCHES)
     return None
 
 
-def _unknown_argument(word: str, parser: Parser) -> UsageError:
+def _unknown_argument(word: str, parser: Parser) -> CommandLineError:
     from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
     if not word.startswith("-"):
-        return UsageError("GSM6002", f"unexpected argument `{word}`")
+        return CommandLineError("GSM6002", f"unexpected argument `{word}`")
     name = word.partition("=")[0]
     matches = [option for option in parser.option_names if option.startswith(name)]
     suggestion = f"did you mean `{matches[0]}`?" if len(matches) == 1 else did_you_mean(name, parser.option_names)
     help = suggestion or f"`{parser.prog} --help` lists the options"
-    return UsageError("GSM6002", f"unknown option `{name}`", help)
+    return CommandLineError("GSM6002", f"unknown option `{name}`", help)

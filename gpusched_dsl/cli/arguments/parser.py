@@ -9,7 +9,7 @@ from typing import NoReturn
 _NO_VALUE = re.compile(r"argument (?:\S+/)?(--?[\w-]+): expected (?:one|at least one) argument")
 
 
-class UsageError(Exception):
+class CommandLineError(Exception):
     """A wrong command line; `help` has the remedy."""
 
     def __init__(self, code: str, message: str, help: str | None = None) -> None:
@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if (option := _NO_VALUE.fullmatch(message)) is not None:
             message = f"`{option[1]}` needs a value"
-        raise UsageError("GSM6002", message, f"`{self.prog} --help` lists the arguments")
+        raise CommandLineError("GSM6002", message, f"`{self.prog} --help` lists the arguments")
 
     @property
     def option_names(self) -> list[str]:
