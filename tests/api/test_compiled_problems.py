@@ -59,7 +59,7 @@ def test_problems_without_a_solution_are_results() -> None:
         ({"backend": "Greedy"}, "GSM6016", "`Greedy` is a policy"),
         ({"backend": "higs"}, "GSM4001", "did you mean `highs`"),
         ({"time_limit": "5m"}, "GSM4011", "write `time_limit=300`"),
-        ({"threads": 0}, "GSM4011", "at least 1"),
+        ({"threads": 0}, "GSM4011", "from 1 to"),
         ({"without": "all"}, "GSM4011", "list of names"),
         ({"relax": 1}, "GSM4011", "True or False"),
         ({"warm_start": "nowhere.json"}, "GSM6009", "nowhere.json"),
