@@ -16,7 +16,7 @@ import time
 ANSWER = 0  # the byte for a handled signal
 TERM_SECONDS = 1.7  # from SIGTERM to the end of the parent: its end itself takes a moment
 ASK_SECONDS = 1.7  # from the watchdog's own request to the end of the parent
-AGAIN_SECONDS = 0.3  # from a second Ctrl-C to the end of the parent
+AGAIN_SECONDS = 1.0  # from a second Ctrl-C to the end of a parent that does not handle it
 MEMORY_POLL = 0.05  # seconds
 PARENT_POLL = 2.0
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -31,7 +31,7 @@ class Watch:
         self.parent, self.memory, self.messages = parent, memory, messages
         self.last_call = time.monotonic() + seconds if seconds else float("inf")
         self.end, self.reason = float("inf"), TERM
-        self.unanswered = 0
+        self.interrupts = 0
 
     def run(self) -> None:
         """Watch until the end of the parent."""
@@ -61,11 +61,11 @@ class Watch:
         if number == signal.SIGTERM:
             self._end_in(TERM_SECONDS, TERM)
         elif number == signal.SIGINT:
-            self.unanswered += 1
-            if self.unanswered > 1:
+            self.interrupts += 1
+            if self.interrupts > 1:
                 self._end_in(AGAIN_SECONDS, AGAIN)
-        elif number == ANSWER:
-            self.unanswered = 0
+        elif number == ANSWER and self.reason == AGAIN:
+            self.end = float("inf")
 
     def _ask(self, number: int, reason: int) -> None:
         """Let the parent report the reason and end; it is ended if it does not respond."""

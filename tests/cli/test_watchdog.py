@@ -110,7 +110,7 @@ def test_ctrl_c_in_a_library(sent: list[signal.Signals], begin: Callable[..., An
         time.sleep(3.0)
         assert process.poll() is None
         return
-    code, err = check_end(process, time.monotonic(), 2.0, tmp_path)
+    code, err = check_end(process, time.monotonic(), TERM_SECONDS, tmp_path)
     assert (code, "error[GSM6030]: the command was ended by a second Ctrl-C" in err) == (-signal.SIGKILL, True)
 
 
