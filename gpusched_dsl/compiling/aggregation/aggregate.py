@@ -86,6 +86,8 @@ def _in_order(model: CheckedModel, store: ValueStore) -> list[tuple[CheckedSet, 
             found.append((declared, elements, classes_of(model, store, declared.name)))
         except Obstacle as obstacle:
             found.append((declared, elements, obstacle.kept()))
+        except StoppedEarly:  # the attempt to aggregate them ends at once, and says so
+            found.append((declared, elements, Obstacle(TOO_LONG)))
     return sorted(
         found, key=lambda f: (not f[0].identical, 1.0 if isinstance(f[2], Obstacle) else f[2].count / max(f[1], 1))
     )
