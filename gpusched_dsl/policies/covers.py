@@ -10,6 +10,11 @@ one job, and a_e = a <= b is a constant, the row holds: at most one x_e of the j
 is the amount that e uses of a capacity, and b is that capacity of the node, the row holds. A condition that leaves out
 elements leaves a smaller sum, since amounts are not negative. A row sum x_e >= 0 holds.
 
+Let y be binaries of nodes, or of nodes and their types, that are 1 where a job runs. (3) A row sum a x_e - b y <= 0
+over elements of one job and of the node (and type) of y holds then, if 0 < a <= b are constants. (4) So does (2) with
+b y on the larger side. Constraints of such rows are *links*: a plan is checked without them, with y at least 1 where it
+has a job. Where rows are asked for each place, links are asked too.
+
 Everything else is a *side row*, even where it follows from something that is not recognised here: it is evaluated for
 each plan. So a constraint with `==` is one; its lower side is a demand.
 """
@@ -54,10 +59,16 @@ class Unexplained(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """`explained` has the role of each constraint that follows from one; `side` are the names of the others."""
+    """`explained` has the role of each constraint that follows from one; `side` are the names of the others.
+
+    `links` are those of `side` that only say that a binary is 1 where a job runs. `opening` has for the variables of
+    these binaries the positions of their indices among those of the placement.
+    """
 
     explained: Mapping[str, str]
     side: tuple[str, ...]
+    links: frozenset[str] = frozenset()
+    opening: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +104,9 @@ def covers(model: CheckedModel, placement: CheckedPlacement) -> Covered:
             explained[name] = reader.role_of(constraint)
         except Unexplained:
             continue
-    return Covered(explained, tuple(name for name in model.constraints if name not in explained))
+    side = tuple(name for name in model.constraints if name not in explained)
+    links = frozenset(name for name in side if reader.is_link(model.constraints[name]))
+    return Covered(explained, side, links, reader.opening)
 
 
 class _Reader:
@@ -101,12 +114,30 @@ class _Reader:
         self.model, self.placement = model, placement
         self._tokens = count()
         self._job, self._node = placement.position("job"), placement.position("node")
+        self.opening: dict[str, tuple[int, ...]] = {}
 
     # --- roles -------------------------------------------------------------------------------------------------------
 
     def role_of(self, constraint: CheckedConstraint) -> str:
         """Return the role that explains all rows of a constraint. Raises Unexplained."""
-        roles = []
+        roles = [self._role(sums) for sums in self._rows(constraint)]
+        return roles[0] if len(set(roles)) == 1 else ", ".join(dict.fromkeys(roles))
+
+    def is_link(self, constraint: CheckedConstraint) -> bool:
+        """Whether all rows of a constraint hold where its binaries are 1 with every job; notes their variable."""
+        found: dict[str, tuple[int, ...]] = {}
+        try:
+            for sums in self._rows(constraint):
+                name, positions = self._link(sums)
+                if found.setdefault(name, positions) != positions or self.opening.get(name, positions) != positions:
+                    return False
+        except Unexplained:
+            return False
+        self.opening.update(found)
+        return True
+
+    def _rows(self, constraint: CheckedConstraint) -> Iterator[_Sums]:
+        """The rows of a constraint, each as a sum that is at most 0. Raises Unexplained."""
         for body in _conjuncts(constraint.body):
             if not isinstance(body, ComparisonChain):
                 raise Unexplained
@@ -118,8 +149,32 @@ class _Reader:
                 sums = _Sums()
                 self._add(smaller, 1.0, (), rows, frozenset(), sums)
                 self._add(larger, -1.0, (), rows, frozenset(), sums)
-                roles.append(self._role(sums))
-        return roles[0] if len(set(roles)) == 1 else ", ".join(dict.fromkeys(roles))
+                yield sums
+
+    def _link(self, sums: _Sums) -> tuple[str, tuple[int, ...]]:
+        """Return the variable of the binary of a row `terms - b y <= 0`, and the positions of its indices."""
+        own = [term for term in sums.terms if term.variable == self.placement.variable]
+        others = [term for term in sums.terms if term.variable != self.placement.variable]
+        if len(own) != 1 or len(others) != 1 or _normal(sums.data) or self._job is None or self._node is None:
+            raise Unexplained
+        [x], [y] = own, others
+        declared = self.model.variables[y.variable]
+        types = (self.placement.position("node_type"),) if len(y.subscripts) == 2 else ()
+        positions = (self._node, *(at for at in types if at is not None))
+        if declared.kind != "binary" or y.bound or x.factor <= 0 or y.factor >= 0:
+            raise Unexplained
+        if not x.bound <= set(x.subscripts) or len(y.subscripts) != len(positions):
+            raise Unexplained
+        if sorted(map(repr, y.subscripts)) != sorted(repr(x.subscripts[at]) for at in positions):
+            raise Unexplained
+        positions = tuple(next(at for at in positions if x.subscripts[at] == key) for key in y.subscripts)
+        if any(not self._is_of_row(key, x.bound) for key in y.subscripts):
+            raise Unexplained
+        if self._is_of_row(x.subscripts[self._job], x.bound) and x.scale == y.scale == () and x.factor <= -y.factor:
+            return y.variable, positions
+        elements = dict(zip(self.placement.indices, x.subscripts, strict=True))
+        self._capacity(x, [(y.factor, y.scale)], elements)
+        return y.variable, positions
 
     def _role(self, sums: _Sums) -> str:
         """Return the role that explains `terms + data <= 0`."""

@@ -68,6 +68,24 @@ SIDE = {
 }
 
 
+LINKS = {
+    "an open node": ("[n in Nodes]: used[n] <= gpus[n] * on[n]", {"on": (1,)}),
+    "an open node for each job": ("[j in Jobs, n in Nodes]: sum[s in Sizes] run[j, n, s] <= on[n]", {"on": (1,)}),
+    "an open node for each way": ("[j in Jobs, n in Nodes, s in Sizes]: run[j, n, s] <= 2 * on[n]", {"on": (1,)}),
+    "memory of an open node": (
+        "[n in Nodes]: sum[j in Jobs, s in Sizes] takes[j, s] * run[j, n, s] <= memory[n] * on[n]",
+        {"on": (1,)},
+    ),
+    "a smaller room": ("[n in Nodes]: used[n] <= cap[n] * on[n]", {}),
+    "all jobs": ("[n in Nodes]: sum[j in Jobs, s in Sizes] run[j, n, s] <= on[n]", {}),
+    "another node": ("[j in Jobs, n in Nodes, m in Nodes]: sum[s in Sizes] run[j, n, s] <= on[m]", {}),
+    "any node": ("[j in Jobs, n in Nodes]: sum[s in Sizes] run[j, n, s] <= sum[m in Nodes] on[m]", {}),
+    "twice the job": ("[j in Jobs, n in Nodes]: sum[s in Sizes] 2 * run[j, n, s] <= on[n]", {}),
+    "closed nodes": ("[j in Jobs, n in Nodes]: sum[s in Sizes] run[j, n, s] <= 1 - on[n]", {}),
+    "open only with a job": ("[n in Nodes]: on[n] <= sum[j in Jobs, s in Sizes] run[j, n, s]", {}),
+}
+
+
 def model(row: str) -> CheckedModel:
     found = Diagnostics()
     checked = check_model(workspace_from_text(MODEL.format(row=row), "m.gsm", found), "M", {}, found)
@@ -91,6 +109,16 @@ def test_rows_that_no_role_implies(name: str) -> None:
     checked = model(SIDE[name])
     assert checked.placement is not None
     assert covers(checked, checked.placement).side == ("row",)
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_binaries_that_are_one_where_a_job_runs(name: str) -> None:
+    row, opening = LINKS[name]
+    checked = model(row)
+    assert checked.placement is not None
+    found = covers(checked, checked.placement)
+    assert found.side == ("row",)
+    assert (dict(found.opening), found.links) == (opening, {"row"} if opening else set())
 
 
 def test_a_job_that_takes_a_whole_node() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -13,7 +13,6 @@ from gpusched_dsl.compiling.tightening.open_part import open_part
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.planners.violations import is_large
@@ -24,7 +23,7 @@ from gpusched_dsl.policies.broken_rows import (
     is_open,
     open_names,
 )
-from gpusched_dsl.policies.covers import side_rows
+from gpusched_dsl.policies.rows.problem import broken_side_rows, side_model
 
 JUDGE: Final = "highs"
 SOLVE_SECONDS: Final = 10.0  # to find values of the variables that a plan leaves open
@@ -44,21 +43,22 @@ class PlanCheck:
     full: bool = False
     sample: bool = False
     strict: bool = False
-    _parts: dict[int, tuple[CheckedModel, CheckedModel]] = field(default_factory=dict)
 
     def __call__(self, instance: Instance, plan: Plan, number: int) -> BrokenRows | None:
         """Return what the plan with this number violates; None if nothing is found."""
         if plan.status == "none" or plan.objective is not None:
             return None
-        model = instance.scenario.model
-        if not self.full and plan.obeys_roles:
-            model = self._side_rows(model)
-            if not model.constraints:
+        side = None
+        if not self.full and plan.obeys_roles and instance.scenario.model.placement is not None:
+            side = side_model(instance.scenario.model)
+            if not side.rows.constraints:
                 return None
         if not self.full and number & (number - 1) and (self.sample or is_large(instance)):
             return None
         try:
-            problem = fixed_problem(model, instance.store, plan.values)
+            if side is not None:
+                return broken_side_rows(side, instance.store, plan.values)
+            problem = fixed_problem(instance.scenario.model, instance.store, plan.values)
             if isinstance(problem, BrokenRows):
                 return problem
             found = broken_by_propagation(problem)
@@ -68,13 +68,6 @@ class PlanCheck:
             message = f"the plan cannot be verified: {error.diagnostics[0].message}"
             return BrokenRows(1, message) if self.strict else None
         return found
-
-    def _side_rows(self, model: CheckedModel) -> CheckedModel:
-        """Return the part of a model that does not follow from the roles of its placement."""
-        known = self._parts.get(id(model))
-        if known is None or known[0] is not model:
-            known = self._parts[id(model)] = (model, side_rows(model))
-        return known[1]
 
     def _broken_by_completion(self, problem: Problem) -> BrokenRows | None:
         """Return what the plan violates whatever the open variables are; None if some values complete it.

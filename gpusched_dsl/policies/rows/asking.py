@@ -15,7 +15,7 @@ from gpusched_dsl.policies.engine import EngineResult
 from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard
 from gpusched_dsl.policies.rows.demands import QueueRepair
 from gpusched_dsl.policies.rows.guard import SideRows, side_rows_of
-from gpusched_dsl.policies.rows.problem import obeys, reads_other_variables, side_model
+from gpusched_dsl.policies.rows.problem import broken_side_rows, reads_other_variables, side_model
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
 
 _MOST_STEPS = 60  # passes to meet the rows that demand something
@@ -45,18 +45,18 @@ class RowsAsked:
         self.cluster, self.store, self.limits = cluster, store, limits
         self.start = empty_schedule(cluster.work) if initial is None else initial
         self.model = side_model(model)
-        self.any = cluster.placement.variable in self.model.variables
+        self.any = cluster.placement.variable in self.model.rows.variables
         self.found: SideRows | None = None
 
     def first_that_obeys(self, plan: PlanWith, lines: Instructions) -> EngineResult:
         """Return the plan that the rows allow. Raises DiagnosticError as `ground` does."""
         if not self.any:
             return plan(None, lines, False)
-        if reads_other_variables(self.model, self.cluster.placement):
+        if reads_other_variables(self.model.rows, self.cluster.placement):
             outcome = plan(None, lines, False)
             if self.obeys(self.values_of(outcome.schedule)):
                 return outcome
-        self.found = side_rows_of(self.model, self.cluster, self.store, self.limits, lines.order, self.start)
+        self.found = side_rows_of(self.model.rows, self.cluster, self.store, self.limits, lines.order, self.start)
         if self.found.demands.any():
             self.found, lines = self._meet_demands(self.found, plan, lines)
         return plan(self.found.guard, lines, False)
@@ -82,7 +82,7 @@ class RowsAsked:
 
     def obeys(self, values: Mapping[str, VariableValues]) -> bool:
         """Whether a plan breaks no side row, as far as propagation finds out."""
-        return not self.any or obeys(self.model, self.store, self.limits, values)
+        return not self.any or broken_side_rows(self.model, self.store, values, self.limits) is None
 
     def values_of(self, schedule: Schedule) -> dict[str, VariableValues]:
         """Return the values of the placement's variable."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,9 +21,9 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement
 from gpusched_dsl.language.checked_policy import NOW
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.broken_rows import broken_rows
+from gpusched_dsl.policies.broken_rows import BrokenRows, broken_by_propagation, broken_rows, fixed_problem
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.covers import side_rows
+from gpusched_dsl.policies.covers import covers, part_with
 from gpusched_dsl.policies.workload import NONE
 
 ROWS = Target("rows")  # binaries and linear rows alone
@@ -42,10 +43,21 @@ class SideProblem:
     rows: Ints  # the row of `source` that each row stands for, NONE for one that was added
 
 
-_known: OrderedDict[tuple[int, ...], tuple[CheckedModel, CheckedModel]] = OrderedDict()
+@dataclass(frozen=True, eq=False)
+class SideModel:
+    """The part of a model that roles do not explain. `checked` is it without links, whose binaries, those of `opening`,
+    are at least 1 with each job (`policies/covers.py`).
+    """
+
+    rows: CheckedModel
+    checked: CheckedModel
+    opening: Mapping[str, tuple[int, ...]]
 
 
-def side_model(model: CheckedModel) -> CheckedModel:
+_known: OrderedDict[tuple[int, ...], tuple[CheckedModel, SideModel]] = OrderedDict()
+
+
+def side_model(model: CheckedModel) -> SideModel:
     """Return the part of a model that roles do not explain; that of each model of a run is found once."""
     # The model of each plan has a clock of its own, which no row depends on otherwise than by its value.
     lets = (value for name, value in model.lets.items() if name != NOW)
@@ -53,14 +65,19 @@ def side_model(model: CheckedModel) -> CheckedModel:
     if key in _known:
         _known.move_to_end(key)
         kept = _known[key][1]
-        return structs.replace(
-            model, variables=kept.variables, constraints=kept.constraints, objectives=(), decompose=None
+        rows, checked = (
+            structs.replace(model, variables=one.variables, constraints=one.constraints, objectives=(), decompose=None)
+            for one in (kept.rows, kept.checked)
         )
-    found = side_rows(model)
-    _known[key] = (model, found)
+        return SideModel(rows, checked, kept.opening)
+    assert model.placement is not None
+    found = covers(model, model.placement)
+    checked = part_with(model, [name for name in found.side if name not in found.links])
+    side = SideModel(part_with(model, found.side), checked, found.opening)
+    _known[key] = (model, side)
     while len(_known) > _KEPT:
         _known.popitem(last=False)
-    return found
+    return side
 
 
 def reads_other_variables(side: CheckedModel, placement: CheckedPlacement) -> bool:
@@ -98,9 +115,30 @@ def _linear_part(problem: Problem) -> Problem:
     return replace(problem, row_lower=lower, row_upper=upper, definitions=(), conditions=Conditions.none())
 
 
-def obeys(side: CheckedModel, store: ValueStore, limits: MemoryLimits, values: Fixed) -> bool:
-    """Whether a plan breaks no side row, as far as propagation finds out. Raises DiagnosticError as `ground` does."""
-    return broken_rows(side, store, values, limits) is None
+def broken_side_rows(
+    side: SideModel, store: ValueStore, values: Fixed, limits: MemoryLimits | None = None
+) -> BrokenRows | None:
+    """Return the side rows that a plan breaks, as far as propagation finds out. The plan obeys the roles.
+
+    Raises DiagnosticError as `ground` does.
+    """
+    placement = side.rows.placement
+    if not side.rows.constraints or placement is None:
+        return None
+    if any(name in values for name in side.opening):  # the plan says itself which nodes are open
+        return broken_rows(side.rows, store, values, limits)
+    problem = fixed_problem(side.checked, store, values, limits)
+    if isinstance(problem, BrokenRows):
+        return problem
+    lower, given = problem.lower.copy(), values[placement.variable]
+    runs = given.values > 0
+    for family in problem.variables:
+        if family.name in side.opening:
+            at = family.domain.locate([given.codes[place][runs] for place in side.opening[family.name]])
+            if (at < 0).any():  # the links say what a job needs where there is no such binary
+                return broken_rows(side.rows, store, values, limits)
+            lower[family.first + at] = np.maximum(lower[family.first + at], 1.0)
+    return broken_by_propagation(replace(problem, lower=lower))
 
 
 def columns_of_places(side: SideProblem, cluster: Cluster) -> tuple[Ints, Ints, Ints]:
