@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import (
@@ -40,7 +41,7 @@ class SearchBackend:
 
     name = "search"
     capabilities = Capabilities(
-        duals=False, threads=False, whole=True, text_options={"steps": NUMBER, "patience": NUMBER}
+        threads=False, proves=False, whole=True, text_options={"steps": NUMBER, "patience": NUMBER}
     )
 
     def versions(self) -> dict[str, str]:
@@ -71,8 +72,9 @@ class SearchSession(Session):
         model, problem = self._model, self._problem
         if (model.lower > model.upper).any() or (model.row_lower > model.row_upper).any():
             return SolverResult(Status.INFEASIBLE)
-        if not problem.integer.any():
-            return self._with_rest(None, options, began, "")
+        if not len(model.movable):
+            answer = self._linear(self._at(model.lower), options, began, monitor)
+            return structs.replace(answer, row_duals=None, reduced_costs=None) if problem.is_mip else answer
         point = first_point(model)
         if start is not None:
             given = np.where(np.isfinite(start), start, point)
@@ -83,15 +85,16 @@ class SearchSession(Session):
         control = Control()
         with CtrlC(control):
             reason = self._run(model, state, options, steps, patience, control, monitor or Silent())
-        counts = {"iterations": float(state.counts[STEPS])}
-        if not state.counts[HAS_BEST]:
-            if problem.integer.all():
-                seconds = time.perf_counter() - began
-                return SolverResult(
-                    Status.LIMIT, reason=reason or "iterations", solve_seconds=seconds, statistics=counts
-                )
-            return self._with_rest(state.point, options, began, reason, counts)
-        return self._with_rest(state.best, options, began, reason, counts)
+        counts = {"nodes": 0.0, "iterations": float(state.counts[STEPS])}
+        has_point = bool(state.counts[HAS_BEST])
+        found = self._with_rest(state.best if has_point else state.point, has_point, options, began)
+        seconds = time.perf_counter() - began
+        if found is None:
+            reason = reason or "iterations"
+            return SolverResult(Status.LIMIT, reason=reason, solve_seconds=seconds, statistics=counts)
+        return SolverResult(
+            Status.FEASIBLE, found, self._value(found), reason=reason, solve_seconds=seconds, statistics=counts
+        )
 
     def _run(
         self,
@@ -129,41 +132,37 @@ class SearchSession(Session):
     def _value(self, point: Floats) -> float:
         return self._problem.objectives[0].value(point) if self._problem.objectives else 0.0
 
-    def _with_rest(
-        self,
-        point: Floats | None,
-        options: SolveOptions,
-        began: float,
-        reason: str,
-        counts: Mapping[str, float] | None = None,
-    ) -> SolverResult:
-        """Return the result at a point whose continuous columns, where there are any, a linear problem decides."""
-        problem, model = self._problem, self._model
-        if not problem.integer.all():
-            from gpusched_dsl.backends.highs.backend import HighsBackend
+    def _at(self, point: Floats) -> Problem:
+        """Return the linear problem whose integer columns have the values of a point."""
+        lower, upper, at = self._problem.lower.copy(), self._problem.upper.copy(), self._problem.integer
+        lower[at] = upper[at] = np.clip(np.rint(point[at]), self._model.lower[at], self._model.upper[at])
+        return replace(self._problem, lower=lower, upper=upper, integer=np.zeros_like(at))
 
-            lower, upper = problem.lower.copy(), problem.upper.copy()
-            if point is not None:
-                at = problem.integer
-                lower[at] = upper[at] = np.clip(np.rint(point[at]), model.lower[at], model.upper[at])
-            part = replace(problem, lower=lower, upper=upper, integer=np.zeros_like(problem.integer))
-            used = time.perf_counter() - began
-            left = REST_SECONDS if options.time_limit is None else max(options.time_limit - used, 0.1)
-            session = HighsBackend().open(part)
-            answer = session.solve(SolveOptions(time_limit=left, threads=1))
+    @staticmethod
+    def _linear(problem: Problem, options: SolveOptions, began: float, monitor: Monitor | None = None) -> SolverResult:
+        """Solve a problem without integers exactly, in what is left of the time limit."""
+        from gpusched_dsl.backends.highs.backend import HighsBackend
+
+        limit = options.time_limit
+        left = None if limit is None else max(limit - (time.perf_counter() - began), 0.1)
+        session = HighsBackend().open(problem)
+        try:
+            answer = session.solve(structs.replace(options, time_limit=left, threads=1, extra={}), None, monitor)
+        finally:
             session.close()
-            if answer.values is not None:
-                point = answer.values
-            elif point is not None and answer.status is not Status.INFEASIBLE:
-                pass  # the point of the search stands
-            else:
-                status = Status.LIMIT if problem.integer.any() else answer.status
-                return SolverResult(status, reason=reason or "iterations", solve_seconds=time.perf_counter() - began)
-        assert point is not None
-        return SolverResult(
-            Status.FEASIBLE, point, self._value(point), reason=reason,
-            solve_seconds=time.perf_counter() - began, statistics=dict(counts or {}),
-        )  # fmt: skip
+        return structs.replace(answer, solve_seconds=time.perf_counter() - began)
+
+    def _with_rest(self, point: Floats, is_feasible: bool, options: SolveOptions, began: float) -> Floats | None:
+        """Return a point with the integers of this one, where a linear problem decides the continuous columns.
+
+        If it cannot, the point itself where it satisfies everything, else None.
+        """
+        if not self._problem.integer.all():
+            limit = REST_SECONDS if options.time_limit is None else options.time_limit
+            values = self._linear(self._at(point), structs.replace(options, time_limit=limit), began).values
+            if values is not None:
+                return values
+        return point if is_feasible else None
 
 
 def _limits(extra: Mapping[str, bool | int | float | str], columns: int) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from gpusched_dsl.backends.isolation.backend import guard
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend_names, solver_names
+from gpusched_dsl.backends.registry import backend, backend_names, solver_names
 from gpusched_dsl.compiling.build import Built, Permissions, build
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.tests.test_block import (
@@ -72,9 +72,9 @@ def run_tests(
 ) -> Iterator[Run]:
     """Run the tests of the main file with names that contain a text, and report each run when it ends.
 
-    With `backend`, only runs with that method. With `every`, all backends also run the problems that they support, even
-    if a test does not name them; policies run only if they are named. Tests of imported files do not run. Raises
-    KeyboardInterrupt if Ctrl-C stops a solve.
+    With `backend`, only runs with that method. With `every`, all backends that prove results also run the problems that
+    they support, even if a test does not name them; policies run only if they are named. Tests of imported files do
+    not run. Raises KeyboardInterrupt if Ctrl-C stops a solve.
     """
     for block in workspace.main_blocks():
         if isinstance(block, tree.Test) and containing in block.name.text:
@@ -132,12 +132,20 @@ def _skip_reason(run: Run, exact: bool) -> str:
 
 
 def _other_backends(methods: tuple[CheckedMethod, ...]) -> Iterator[CheckedMethod]:
-    """Return the backends that a `solve` does not name, with the gap and the time limit of its first method."""
+    """Return the backends that prove results and that a `solve` does not name, as its first method is limited."""
     first = methods[0]
     settings = {n: v for n, v in first.settings.items() if n in COMMON_SETTINGS}
     for name in backend_names():
-        if name not in {m.name for m in methods}:
+        if name not in {m.name for m in methods} and _proves(name):
             yield CheckedMethod(name, first.span, settings)
+
+
+def _proves(name: str) -> bool:
+    """Return whether a backend proves its results; one that cannot be loaded says so when it runs."""
+    try:
+        return backend(name).capabilities.proves
+    except DiagnosticError:
+        return True
 
 
 def _run_method(

@@ -11,10 +11,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from building import INF, Draws, Row, dense_rows, objective, problem
-from solvers import GENERAL
+from solvers import ALL, GENERAL
 
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
@@ -149,7 +148,7 @@ def check_by_duality(name: str, seed: int) -> None:
 
 
 @pytest.mark.quick(2)
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", ALL)
 def test_enumeration(name: str) -> None:
     for seed in range(60):
         check_against_enumeration(name, seed)
@@ -176,7 +175,7 @@ def test_the_random_problems_are_of_all_kinds() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", ALL)
 def test_enumeration_of_many(name: str) -> None:
     for seed in range(1000, 2000):
         check_against_enumeration(name, seed)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from building import at_least, many_knapsacks, minimize, problem
+from solvers import ALL
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.highs import run
@@ -51,7 +52,7 @@ print(json.dumps({"status": solved.status, "reason": solved.reason, "objective":
 
 @pytest.mark.quick(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize(("name", "apart"), [*((n, False) for n in backend_names()), ("scip", True)])
+@pytest.mark.parametrize(("name", "apart"), [*((n, False) for n in ALL), ("scip", True)])
 def test_ctrl_c_keeps_the_best_point(name: str, apart: bool, child: Callable[..., Any]) -> None:
     folder = str(Path(__file__).parent.parent / "conformance")
     process = child([sys.executable, "-c", PROGRAM, name, folder, "apart" if apart else ""])
@@ -88,7 +89,7 @@ class StopAtOnce:
 def test_monitor_hears_and_stops(name: str) -> None:
     monitor = StopAtOnce(after=3)
     solved = solve_problem(many_knapsacks(), name, SolveOptions(gap=0.0, time_limit=60), monitor=monitor)
-    assert (solved.status, solved.reason) == ("limit", "interrupt")
+    assert (solved.status, solved.reason) == ("limit" if name in ALL else "feasible", "interrupt")
     assert len(monitor.heard) >= 3
     assert monitor.threads == {threading.get_ident()}
     seconds = [p.seconds for p in monitor.heard]
@@ -105,8 +106,9 @@ def test_session_works_after_a_stop(name: str) -> None:
     solved = solve_problem(many_knapsacks(), name, options, monitor=StopAtOnce(after=1))
     assert solved.reason == "interrupt"
     assert solved.session is not None
-    answer = solved.session.solve(SolveOptions(gap=0.5))
-    assert answer.status == "optimal"
+    proves = name in ALL
+    answer = solved.session.solve(SolveOptions(gap=0.5, extra={} if proves else {"steps": 500}))
+    assert answer.status == ("optimal" if proves else "feasible")
 
 
 class Failing:

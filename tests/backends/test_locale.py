@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 import pytest
-
-from gpusched_dsl.backends.registry import backend_names
+from solvers import ALL
 
 CHILD = """
 import locale, sys
@@ -20,7 +19,7 @@ print(model.solve(backend=sys.argv[1]).objective, locale.setlocale(locale.LC_NUM
 """
 
 
-@pytest.mark.parametrize("solver", backend_names())
+@pytest.mark.parametrize("solver", ALL)
 def test_after_a_program_set_the_locale_of_a_container(solver: str) -> None:
     """`locale.getlocale` calls "C.UTF-8" "en_US.UTF-8", which is unknown here, and PySCIPOpt sets it after reading."""
     command = [sys.executable, "-c", CHILD, solver, "C.UTF-8"]

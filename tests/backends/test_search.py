@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from building import INF, at_least, at_most, equal, maximize, minimize, problem
+from building import INF, Row, at_least, at_most, equal, maximize, minimize, problem
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
@@ -21,6 +21,7 @@ from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
+ROOT = Path(__file__).parents[2]
 STEPS = SolveOptions(extra={"steps": 1_500})
 
 
@@ -106,7 +107,7 @@ def test_its_sums_follow_every_move() -> None:
 
 
 def test_the_same_seed_gives_the_same_point() -> None:
-    model = gs.load(Path(gs.__file__).parents[1] / "models/capacity_planning/scenarios/gavel_at_most.gsm")
+    model = gs.load(ROOT / "models/capacity_planning/scenarios/gavel_at_most.gsm")
     options = {"steps": 600}
     first, again, other = (model.solve(backend="search", seed=seed, solver_options=options) for seed in (1, 1, 2))
     assert first.objective == again.objective
@@ -149,6 +150,25 @@ def test_only_continuous_columns_are_a_linear_problem() -> None:
     assert solve_problem(one, "search").objective == pytest.approx(2.0)
 
 
+def test_integers_without_a_choice_left_are_a_linear_problem() -> None:
+    one = problem(
+        minimize(1, 2), columns=2, rows=[at_least(1.5, 1, 1)], lower=[0.7, 0], upper=[1.2, 9], integer=[0]
+    )  # fmt: skip
+    found = solve_problem(one, "search")
+    assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, 2.0, 2.0)
+
+
+@pytest.mark.parametrize(("rows", "upper", "status"), [
+    ([at_least(3, 1, 1)], [1, 1], Status.INFEASIBLE), ([at_least(3, 1, 1)], [1, INF], Status.UNBOUNDED),
+    ([at_most(3, 1, 1)], [1, INF], Status.OPTIMAL),
+])  # fmt: skip
+def test_linear_problems_have_the_status_of_their_solver(rows: list[Row], upper: list[float], status: Status) -> None:
+    one = problem(maximize(1, 1), columns=2, rows=rows, upper=upper)
+    found, exact = solve_problem(one, "search"), solve_problem(one, "highs")
+    assert found.status is exact.status is status
+    assert found.bound == exact.bound
+
+
 def test_nothing_satisfies_the_rows() -> None:
     """It proves nothing, so that it says that it ended before any solution."""
     one = problem(minimize(1), columns=1, rows=[at_least(0.4, 1), at_most(0.6, 1)], upper=[1], integer=[0])
@@ -174,7 +194,6 @@ def test_interrupt_keeps_the_best_point(tmp_path: Path) -> None:
         "r = m.solve(backend='search', solver_options={'patience': 1e12})\n"
         "print(r.status, r.objective < 1e5)\n"
     )
-    root = Path(gs.__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.stdout.split() == ["feasible", "True"], done.stderr
     assert done.returncode not in (-signal.SIGINT, 130)

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 from building import Row, at_least, equal, minimize, problem
+from solvers import ALL
 
-from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.divisibility import indivisible_rows
 from gpusched_dsl.solving.solve import solve_problem
@@ -21,7 +21,7 @@ def stated(*rows: Row, columns: int = 2, integer: list[int] | bool = True, lower
     return problem(minimize(*[1.0] * columns), columns=columns, rows=rows, lower=low, integer=integer)
 
 
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", ALL)
 def test_an_equation_that_no_integers_fulfil_needs_no_search(name: str) -> None:
     solved = solve_problem(stated(equal(7, 2, 4)), name)
     assert solved.status == "infeasible"

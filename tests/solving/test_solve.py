@@ -19,10 +19,10 @@ from building import (
 )
 from msgspec import structs
 from scripted import Scripted, codes, optimal
-from solvers import GENERAL
+from solvers import ALL, GENERAL
 
 from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
-from gpusched_dsl.backends.registry import backend, backend_names
+from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, Universe
 from gpusched_dsl.ir.magnitudes import power_of_two
@@ -380,7 +380,7 @@ def test_power_of_two() -> None:
     assert [power_of_two(x) for x in (1.0, 1.9, 2.0, 0.3, 0.0)] == [1.0, 1.0, 2.0, 0.25, 1.0]
 
 
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", ALL)
 def test_solved_carries_what_a_report_needs(name: str) -> None:
     terms = (
         Term("run", np.array([0, 1], dtype=np.int32), np.array([6.0, 10.0])),
@@ -396,7 +396,7 @@ def test_solved_carries_what_a_report_needs(name: str) -> None:
     assert all(version[0].isdigit() for version in solved.versions.values())
 
 
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", ALL)
 def test_seed_and_threads_are_accepted(name: str) -> None:
     for threads in (1, 2, 1):
         solved = solve_problem(KNAPSACK, name, SolveOptions(threads=threads, seed=7))
@@ -404,7 +404,7 @@ def test_seed_and_threads_are_accepted(name: str) -> None:
 
 
 @pytest.mark.quick(2)
-@pytest.mark.parametrize("name", backend_names())
+@pytest.mark.parametrize("name", ALL)
 def test_solvers_are_silent(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     solve_problem(many_knapsacks(40, 5), name, SolveOptions(time_limit=2.0))
     solve_problem(KNAPSACK, name, start=np.array([5.0, 5.0, 5.0]))

@@ -38,7 +38,7 @@ def add_test_options(parser: Parser) -> None:
     parser.add_argument(
         "--every-backend",
         action="store_true",
-        help="also run all other solvers on the tests that they support",
+        help="also run all other solvers that prove results on the tests that they support",
     )
     add_memory_limit(parser)
     add_json(parser, "the outcome of every run")

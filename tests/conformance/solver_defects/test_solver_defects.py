@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from defect_table import Instance, enumerated, instances
+from solvers import ALL
 
 from gpusched_dsl import api
 from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend, backend_names
+from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 
@@ -29,7 +30,7 @@ def test_every_backend_gives_the_enumerated_value(one: Instance) -> None:
     assert right == (one.value if isinstance(one.value, str) else pytest.approx(one.value, rel=1e-9, abs=1e-9))
     problem = api.loads(one.text()).ground()
     solved = set()
-    for name in backend_names():
+    for name in ALL:
         try:
             solution = solve_problem(problem, backend(name), EXACT)
         except DiagnosticError as refused:
