@@ -99,6 +99,18 @@ EXHIBITS = (
         "Twelve jobs on two racks of four nodes, placed by EASY backfilling",
     ),
     Exhibit(
+        "defragmentation",
+        "Which jobs move, so that a gang fits",
+        "defragmentation/model.md",
+        "Defragmentation",
+        """Running jobs move or halt, so that the workers of waiting gangs start, at least lost work. During the change
+        a moving job has its old and its new place.""",
+        ("total", "during"),
+        "gsdsl solve gsdsl:six_nodes",
+        "schedule-1",
+        "Eleven jobs on six nodes after the change: two nodes are free for the two workers of a gang",
+    ),
+    Exhibit(
         "allocation",
         "Queues of GPUs",
         "allocation/model.md",

@@ -1,0 +1,41 @@
+"""Both models of defragmentation have the optimum of complete enumeration; the policy is close to it."""
+
+from __future__ import annotations
+
+import pytest
+from defragmentation_oracle import Case, draw
+
+import gpusched_dsl as gs
+
+
+def solve(case: Case, file: str, backend: str, *, at_once: bool) -> gs.Result:
+    text = case.text_by_size() if file == "by_size.gsm" else case.text()
+    model = gs.loads(f'import "gsdsl:defragmentation/{file}";\n{text}')
+    settings = {"change": "at_once" if at_once else "in_rounds"}
+    return model.solve(backend=backend, settings=settings, gap=0.0)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_optimum_is_that_of_enumeration(seed: int, at_once: bool) -> None:
+    case = draw(seed)
+    least = case.least(at_once=at_once)
+    for file in ("model.gsm", "by_size.gsm"):
+        result = solve(case, file, "highs", at_once=at_once)
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(least, abs=1e-6), file
+
+
+def test_the_policy_is_never_better_than_the_optimum_and_seldom_broken() -> None:
+    """Its plans obey every row or are broken: a protected job finds no other node, or not all workers have room."""
+    feasible, cost, least = 0, 0.0, 0
+    for seed in range(20):
+        case = draw(seed)
+        plan = solve(case, "policies.gsm", "CheapestNodes", at_once=True)
+        assert plan.status in {"feasible", "broken"}
+        assert (plan.objective is None) == (plan.status == "broken")
+        if plan.objective is not None:
+            assert plan.objective >= case.least(at_once=True) - 1e-6
+            feasible, cost, least = feasible + 1, cost + plan.objective, least + case.least(at_once=True)
+    assert feasible >= 16, feasible
+    assert cost <= 1.5 * least, (cost, least)
