@@ -17,6 +17,7 @@ from gpusched_dsl.policies.workload import NONE, Workload
 
 _SMALL = 1e-9  # a share of time below this is none
 _DIGITS = 9
+_ORDERED_DIGITS = 6  # solvers are that exact: shares that differ by less are equal, and ordered by the queue
 _LARGE = 20_000  # ways: from here on an interior point method is faster, 25 times at 320,000
 
 
@@ -114,7 +115,7 @@ def order_of_ways(
     First those with a share of the time: by the share over the part of the time that the job has run since its arrival,
     largest first, then by the share. Then the others, by their rank in the list of their job. Ties by the queue.
     """
-    job = work.job[ways]
+    job, shares = work.job[ways], np.round(shares, _ORDERED_DIGITS)
     served = attained[job] * work.parts / work.size[ways]  # time at so many GPUs
     with np.errstate(divide="ignore", invalid="ignore"):
         priority = np.where(served > 0, shares * np.maximum(elapsed[job], served) / served, np.inf)
