@@ -241,7 +241,8 @@ def test_blocks_are_not_solved_without_proofs() -> None:
     text = """
     model M { set I; set T = 1..3; param a[I] integer >= 1; var x[I, T] binary;
               minimize cost: sum[i in I, t in T] ((a[i] * t * 7) mod 5 + 1) * x[i, t];
-              constraint once[i in I]: sum[t in T] x[i, t] == 1; constraint few[t in T]: sum[i in I] a[i] * x[i, t] <= 5;
+              constraint once[i in I]: sum[t in T] x[i, t] == 1;
+              constraint few[t in T]: sum[i in I] a[i] * x[i, t] <= 5;
               decompose by I; }
     scenario S for M { table I: a = p 1  q 2  r 3  s 4; }
     """
