@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -16,7 +18,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import EngineResult, run
 from gpusched_dsl.policies.gangs.reader import gang_cluster
-from gpusched_dsl.policies.gangs.run import has_gangs, run_gangs
+from gpusched_dsl.policies.gangs.run import has_gangs, plan_gangs
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.pinning import pin
@@ -28,6 +30,7 @@ from gpusched_dsl.policies.prices.values import with_prices
 from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.rows.asking import RowsAsked
+from gpusched_dsl.policies.rows.guard import running_of
 from gpusched_dsl.policies.rules import FINISH_CODES, PLACE_CODES
 from gpusched_dsl.policies.search import SearchSettings, never
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
@@ -139,14 +142,16 @@ def _decide(
         effort = replace(settings, iterations=0, moves=()) if once else settings
         return run(cluster.work, lines, effort, seed, initial, stop or never, tell, seconds, guard)
 
-    asked = RowsAsked(policy.model, cluster, store, limits, initial)
-    outcome = asked.first_that_obeys(run_with, instructions)
-    values = asked.values_of(outcome.schedule)
+    start = running_of(empty_schedule(cluster.work) if initial is None else initial)
+    asked = RowsAsked(policy.model, cluster, store, limits, np.ones(len(cluster.work.due), dtype=np.int64), start)
+    outcome = asked.first_that_obeys(run_with, lambda found: running_of(found.schedule), instructions)
+    values = asked.values_of(running_of(outcome.schedule))
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
         moved = Schedule._make(array.copy() for array in outcome.schedule)
         relabel_schedule(cluster.work, moved, schedule_from(cluster, running))
-        if asked.obeys(asked.values_of(moved)):
-            outcome, values = replace(outcome, schedule=moved), asked.values_of(moved)
+        moved_values = asked.values_of(running_of(moved))
+        if asked.obeys(moved_values):
+            outcome, values = replace(outcome, schedule=moved), moved_values
     return Decision(
         values,
         time.perf_counter() - began,
@@ -176,8 +181,8 @@ def _decide_on_gangs(
     gangs = gang_cluster(policy, cluster, instructions, store, limits)
     keeps = running is not None and any(rule.name == "running" for rule in policy.keep)
     start = gangs.schedule_from(running) if running is not None and keeps else gangs.empty_schedule()
-    plan, compiling = run_gangs(policy, gangs, instructions, start, store, limits, known)
-    statistics = {"iterations": 0.0, "compile_seconds": compiling}
+    plan, asked, compiling = plan_gangs(policy, gangs, instructions, start, store, limits, known)
+    statistics = {"iterations": 0.0, "compile_seconds": compiling, **asked.statistics()}
     values = {cluster.placement.variable: gangs.values_of(plan)}
     return Decision(values, time.perf_counter() - began, statistics=statistics)
 

@@ -108,8 +108,7 @@ class Solving:
             self.deadline.check()
             check_integers(self.backend, self.problem)
             if not self.backend.capabilities.reformulates:
-                proves = self.backend.capabilities.proves
-                self.choice = choose_decomposition(self.problem, self.options.decompose, proves)
+                self.choice = choose_decomposition(self.problem, self.options.decompose)
             if self.choice.by_blocks and self.session is not None:
                 self._close()
                 loading = Loading.NO_SESSION

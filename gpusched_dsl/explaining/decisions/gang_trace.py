@@ -33,12 +33,12 @@ def trace_gang(
     """
     queue = lines.order
     before = queue[: int(np.flatnonzero(queue == number)[0])]
-    earlier, _ = run_gangs(policy, gangs, lines._replace(order=before), start, store, limits)
+    earlier = run_gangs(policy, gangs, lines._replace(order=before), start, store, limits)
     free = _free_text(gangs, earlier, names[1])
     waiting = before[~earlier.runs[before]]
     if len(waiting) and any(rule.name == "wait" for rule in policy.place):
         return f"the queue stops at `{names[0][int(waiting[0])]}`, which waits by the rule `wait`", free, False
-    plan, _ = run_gangs(policy, gangs, lines._replace(order=queue[: len(before) + 1]), start, store, limits)
+    plan = run_gangs(policy, gangs, lines._replace(order=queue[: len(before) + 1]), start, store, limits)
     if plan.runs[number]:
         return "", free, True
     work = gangs.work

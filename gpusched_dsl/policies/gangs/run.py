@@ -23,7 +23,9 @@ from gpusched_dsl.policies.kernels.gangs import (
     place_ways_of_gangs,
     take_turns_with_gangs,
 )
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart
 from gpusched_dsl.policies.max_min import order_of_ways, shares_of_time
+from gpusched_dsl.policies.rows.asking import RowsAsked
 from gpusched_dsl.policies.standalone import known_times
 from gpusched_dsl.policies.verifying import BrokenSchedule
 from gpusched_dsl.policies.workload import NONE, Instructions
@@ -35,6 +37,28 @@ def has_gangs(policy: CheckedPolicy) -> bool:
     return placement is not None and placement.has_gangs
 
 
+def plan_gangs(
+    policy: CheckedPolicy,
+    gangs: GangCluster,
+    lines: Instructions,
+    start: GangSchedule,
+    store: ValueStore,
+    limits: MemoryLimits,
+    known: JobFacts | None = None,
+) -> tuple[GangSchedule, RowsAsked, float]:
+    """Return the schedule, which obeys the rows of the model, these rows, and the seconds of waiting for kernels.
+
+    Gangs that `start` runs stay. Raises as `run_gangs` does, and DiagnosticError as `ground` does.
+    """
+    ready = ready_seconds()
+
+    def plan(guard: RowGuard | None, changed: Instructions, _: bool) -> GangSchedule:
+        return run_gangs(policy, gangs, changed, start, store, limits, known, guard)
+
+    asked = RowsAsked(policy.model, gangs.cluster, store, limits, gangs.work.most_of_jobs(), start.running())
+    return asked.first_that_obeys(plan, GangSchedule.running, lines), asked, ready_seconds() - ready
+
+
 def run_gangs(
     policy: CheckedPolicy,
     gangs: GangCluster,
@@ -43,14 +67,16 @@ def run_gangs(
     store: ValueStore,
     limits: MemoryLimits,
     known: JobFacts | None = None,
-) -> tuple[GangSchedule, float]:
-    """Return the schedule, and the seconds of waiting for kernels; gangs that `start` runs stay.
+    guard: RowGuard | None = None,
+) -> GangSchedule:
+    """Return the schedule; gangs that `start` runs stay. It obeys the rows of `guard`.
 
     Raises BrokenSchedule if a kernel makes one that is none, DiagnosticError (GSM3016) for shares that cannot be.
     """
-    run = _Run(policy, gangs, lines, start, JobRoles(policy.model, gangs.cluster, store, limits), known or {})
-    ready = ready_seconds()
-    return run.schedule(lines.order), ready_seconds() - ready
+    roles = JobRoles(policy.model, gangs.cluster, store, limits)
+    if guard is not None:
+        start = with_required_gangs(gangs.work, start, guard)
+    return _Run(policy, gangs, lines, start, roles, known or {}, guard).schedule(lines.order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +87,7 @@ class _Run:
     start: GangSchedule
     roles: JobRoles
     known: JobFacts
+    guard: RowGuard | None
 
     def schedule(self, queue: Ints) -> GangSchedule:
         work, rules = self.gangs.work, self.policy.place
@@ -70,18 +97,23 @@ class _Run:
         stock = np.full(len(work.units), len(work.node_kind))
         future = make_future(work.units, work.room, stock, work.node_kind, 0, len(plan.job))
         hold_running(work, future, plan, times_of(work, plan))
+        guard = self.guard
+        if guard is not None:
+            guard.refusing[:] = NONE
+            restart(guard)
         if rules[0].name == "fair_share":
             users = self.roles.users()
             gpus = self._gpus_of_users(users)
-            take_turns_with_gangs(work, future, used, plan, queue, users.user, users.share, users.quota, gpus)
+            take_turns_with_gangs(work, future, used, plan, queue, users.user, users.share, users.quota, gpus, guard)
         elif rules[0].name == "max_min":
-            place_ways_of_gangs(work, future, used, plan, self._order_of_ways(queue))
+            place_ways_of_gangs(work, future, used, plan, self._order_of_ways(queue), guard)
         else:
             waits = any(rule.name == "wait" for rule in rules)
             reservations = 0
             if rules[0].name == "backfill":
                 reservations = len(plan.runs) if rules[0].modifiers == ("conservative",) else 1
-            place_gangs(work, future, used, plan, queue, waits, reservations, np.full(len(plan.runs), np.inf))
+            reserved = np.full(len(plan.runs), np.inf)
+            place_gangs(work, future, used, plan, queue, waits, reservations, reserved, guard)
         verify_gangs(work, plan)
         return plan
 
@@ -124,6 +156,30 @@ class _Run:
         return found
 
 
+def with_required_gangs(work: GangWorkload, start: GangSchedule, guard: RowGuard) -> GangSchedule:
+    """Return a schedule with the gangs added whose workers rows place already (`worker[j, n] == held[j, n]`).
+
+    They run whatever their place in the queue, as long as their nodes have room.
+    """
+    way, node = np.nonzero(work.kind[:, None] == work.node_kind[None, :])
+    column = guard.column[guard.first[way] + guard.place[node]]
+    workers = np.where(column == NONE, 0, np.rint(guard.start_bounds[column, 0])).astype(np.int64)
+    job = work.job[way]
+    wanted = (workers > 0) & ~start.runs[job]
+    whole = np.bincount(job[wanted], weights=workers[wanted], minlength=len(start.runs))
+    wanted &= whole[job] == work.workers[way]
+    if not wanted.any():
+        return start
+    rows, more = int(start.rows[0]), int(wanted.sum())
+    found = GangSchedule(*(array.copy() for array in start))  # type: ignore[arg-type]
+    given = (job[wanted], node[wanted], way[wanted], workers[wanted])
+    for array, values in zip((found.job, found.node, found.way, found.workers), given, strict=True):
+        array[rows : rows + more] = values
+    found.runs[job[wanted]] = True
+    found.rows[0] = rows + more
+    return start if errors_of(work, found) else found
+
+
 def times_of(work: GangWorkload, plan: GangSchedule) -> Floats:
     """The time to the end of the gang of each row."""
     rows = slice(0, int(plan.rows[0]))
@@ -141,6 +197,13 @@ def times_of(work: GangWorkload, plan: GangSchedule) -> Floats:
 
 def verify_gangs(work: GangWorkload, plan: GangSchedule) -> None:
     """Raise BrokenSchedule unless all workers of each gang that runs are placed, and no node is overfull."""
+    found = errors_of(work, plan)
+    if found:
+        raise BrokenSchedule(f"a policy computed an invalid plan of gangs:  {'; '.join(found)}")
+
+
+def errors_of(work: GangWorkload, plan: GangSchedule) -> list[str]:
+    """Return the errors of a schedule of gangs."""
     rows = slice(0, int(plan.rows[0]))
     job, node, way, workers = plan.job[rows], plan.node[rows], plan.way[rows], plan.workers[rows]
     nodes, jobs = len(work.node_kind), len(plan.runs)
@@ -161,9 +224,7 @@ def verify_gangs(work: GangWorkload, plan: GangSchedule) -> None:
     for r in range(work.needs.shape[1]):
         taken = np.bincount(node, weights=workers * work.needs[way, r], minlength=nodes)
         errors[f"nodes without enough of capacity {r}"] = taken > room[:, r] + FEASIBILITY * np.abs(room[:, r])
-    found = [what for what, wrong in errors.items() if wrong.any()]
-    if found:
-        raise BrokenSchedule(f"a policy computed an invalid plan of gangs:  {'; '.join(found)}")
+    return [what for what, wrong in errors.items() if wrong.any()]
 
 
 def _first(job: Ints, way: Ints, jobs: int) -> Ints:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.policies.rows.guard import Running
 
 
 class GangWorkload(NamedTuple):
@@ -35,6 +38,12 @@ class GangWorkload(NamedTuple):
     across_nodes: Floats  # (W,) factor of the time on several nodes of one rack
     across_racks: Floats  # (W,) factor of the time on several racks
 
+    def most_of_jobs(self) -> Ints:
+        """Return the most workers of each job, in any of its ways."""
+        found = np.zeros(len(self.first_way) - 1, dtype=np.int64)
+        np.maximum.at(found, self.job, self.workers)
+        return found
+
 
 class GangSchedule(NamedTuple):
     """The gangs that run: `rows[0]` rows of job, node, way and workers; `runs` of each job. Kernels append rows."""
@@ -45,3 +54,8 @@ class GangSchedule(NamedTuple):
     way: Ints
     workers: Ints
     rows: Ints  # (1,)
+
+    def running(self) -> Running:
+        """Return the jobs that run, with a row for each of their nodes."""
+        rows = slice(0, int(self.rows[0]))
+        return Running(self.job[rows], self.node[rows], self.way[rows], self.workers[rows].astype(np.float64))

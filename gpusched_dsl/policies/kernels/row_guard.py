@@ -6,6 +6,7 @@ A kernel takes a `RowGuard`, or None where roles explain all rows. It uses the g
     if guard is not None and not admits(guard, way, node): ...   # the next candidate
     enter(guard, way, node)                      # behind `put`: from now on the job is there
     at = mark(guard); ...; undo(guard, at)       # several columns of one job: all of them or none
+    take(guard, c, k); largest_value(guard, c, k); at_most(guard, c, k)  # columns with values, such as workers
     holds(guard, node, way)                      # a plan as a whole, for changes of several jobs; it is entered then
 
 Of every row the least and the largest value within the bounds of columns are kept up to date: the sum of the finite
@@ -135,6 +136,31 @@ def admits_value(guard: RowGuard, c: int, value: float) -> bool:
 
 
 @compiled_in_place
+def largest_value(guard: RowGuard, c: int, limit: int) -> int:
+    """The largest value of an integer column, up to a limit, that rows admit beside all that was entered; 0 if none."""
+    value = int(min(limit, np.floor(guard.bounds[c, 1] + INTEGRALITY)))
+    if value <= 0:
+        guard.counts[REFUSING] = _first_full(guard, c)
+        return 0
+    for at in range(guard.column_starts[c], guard.column_starts[c + 1]):
+        r, a = guard.column_rows[at], guard.column_values[at]
+        room = guard.sides[r, 1] - guard.sums[r, _LEAST] if a > 0 else guard.sums[r, _MOST] - guard.sides[r, 0]
+        if a != 0 and room < np.inf and guard.infinite[r, _LEAST if a > 0 else _MOST] == 0:
+            admitted = np.floor(guard.bounds[c, 0] + (room + guard.sides[r, 2]) / abs(a))
+            if admitted < value:
+                value = int(max(admitted, 0.0))
+                guard.counts[REFUSING] = r
+    while value > 0:
+        at = mark(guard)
+        if admits_value(guard, c, float(value)) and (not guard.deep[c] or take(guard, c, float(value))):
+            undo(guard, at)
+            return value
+        undo(guard, at)
+        value -= 1
+    return 0
+
+
+@compiled_in_place
 def _first_full(guard: RowGuard, c: int) -> int:
     """The row of a column with the least room above its least value: it has most likely excluded the column."""
     found, least = NONE, np.inf
@@ -177,15 +203,59 @@ def close(guard: RowGuard, node: Ints, way: Ints) -> bool:
             own = guard.column[guard.first[way[j]] + guard.place[node[j]]]
         for entry in range(guard.row_starts[r], guard.row_starts[r + 1]):
             c = guard.row_columns[entry]
-            if c == own or guard.bounds[c, 1] == 0.0:
-                continue
-            if guard.bounds[c, 0] > 0.0:  # the rows have no other choice left
-                guard.counts[REFUSING] = _row_that_needs(guard, c)
+            if c != own and not _close_column(guard, c):
                 return False
-            if not take(guard, c, 0.0):
-                return False
-            commit(guard)
     return True
+
+
+@compiled_in_place
+def _close_column(guard: RowGuard, c: int) -> bool:
+    """Let a job not run in a way on a node; whether no row is broken by that."""
+    if guard.bounds[c, 1] == 0.0:
+        return True
+    if guard.bounds[c, 0] > 0.0:  # the rows have no other choice left
+        guard.counts[REFUSING] = _row_that_needs(guard, c)
+        return False
+    fits = take(guard, c, 0.0)
+    commit(guard)
+    return fits
+
+
+@compiled_in_place
+def holds_values(guard: RowGuard, column: Ints, point: Floats) -> bool:
+    """Whether a plan breaks no row once no other job runs, as far as propagation finds out.
+
+    `column`: those of the plan; `point`: the values of all columns of the placement.
+    """
+    restart(guard)
+    for c in column:
+        if c == NONE or not take(guard, c, point[c]):
+            return False
+        commit(guard)
+    for r in range(guard.counts[LIMITS], guard.counts[LIMITS] + len(guard.limited)):
+        for entry in range(guard.row_starts[r], guard.row_starts[r + 1]):
+            c = guard.row_columns[entry]
+            if point[c] == 0.0 and not _close_column(guard, c):
+                return False
+    return True
+
+
+@compiled_in_place
+def refused_if_closed(guard: RowGuard, column: Ints, point: Floats, refused: Bools) -> None:
+    """Set which columns of a plan, one after the other, break a row once it is known that no other job runs."""
+    restart(guard)
+    for r in range(guard.counts[LIMITS], guard.counts[LIMITS] + len(guard.limited)):
+        for entry in range(guard.row_starts[r], guard.row_starts[r + 1]):
+            c = guard.row_columns[entry]
+            if point[c] == 0.0 and guard.bounds[c, 0] <= 0.0:
+                if not take(guard, c, 0.0):
+                    undo(guard, 0)
+                commit(guard)
+    for at in range(len(column)):
+        refused[at] = column[at] == NONE or not take(guard, column[at], point[column[at]])
+        if refused[at]:
+            undo(guard, 0)
+        commit(guard)
 
 
 @compiled_in_place
@@ -194,7 +264,10 @@ def _row_that_needs(guard: RowGuard, c: int) -> int:
     for at in range(guard.column_starts[c], guard.column_starts[c + 1]):
         r, a = guard.column_rows[at], guard.column_values[at]
         low, high, slack = guard.sides[r, 0], guard.sides[r, 1], guard.sides[r, 2]
-        if (a > 0 and guard.sums[r, _MOST] - a < low - slack) or (a < 0 and guard.sums[r, _LEAST] - a > high + slack):
+        own = a * guard.bounds[c, 1]
+        if (a > 0 and guard.sums[r, _MOST] - own < low - slack) or (
+            a < 0 and guard.sums[r, _LEAST] - own > high + slack
+        ):
             return int(r)
     return NONE
 
@@ -258,6 +331,16 @@ def take(guard: RowGuard, c: int, value: float) -> bool:
             _empty_queue(guard, 0, pending, size)
             return False
     return _follow(guard, pending)
+
+
+@compiled_in_place
+def at_most(guard: RowGuard, c: int, high: float) -> bool:
+    """Give a column an upper bound and follow its consequences; whether no row is broken. Else as with `take`."""
+    low = guard.bounds[c, 0]
+    if high >= guard.bounds[c, 1]:
+        return True
+    pending = NONE if high < low else _set_bounds(guard, c, low, high, 0, 0)
+    return pending != NONE and _follow(guard, pending)
 
 
 @compiled_in_place

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-
-import numpy as np
+from typing import TypeAlias, TypeVar
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.engine import EngineResult
 from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard
 from gpusched_dsl.policies.rows.demands import QueueRepair
-from gpusched_dsl.policies.rows.guard import SideRows, side_rows_of
+from gpusched_dsl.policies.rows.guard import Running, SideRows, side_rows_of
 from gpusched_dsl.policies.rows.problem import broken_side_rows, reads_other_variables, side_model
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Instructions
 
 _MOST_STEPS = 60  # passes to meet the rows that demand something
-PlanWith = Callable[[RowGuard | None, Instructions, bool], EngineResult]  # the last: one pass without draws and moves
+_Plan = TypeVar("_Plan")
+PlanWith: TypeAlias = Callable[[RowGuard | None, Instructions, bool], _Plan]  # the last: one pass, no draws and moves
 
 
 class RowsAsked:
-    """The side rows of a decision on nodes.
+    """The side rows of a decision on nodes, of jobs with one node or of gangs with `workers` each.
 
     Where side rows read the placement alone, places are asked from the start. Rows that read other variables often
     follow from roles without a proof in `covers.py` (a node is open where a job runs on it): there the first plan asks
@@ -40,38 +40,45 @@ class RowsAsked:
         cluster: Cluster,
         store: ValueStore,
         limits: MemoryLimits,
-        initial: Schedule | None,
+        workers: Ints,
+        start: Running,
     ) -> None:
         self.cluster, self.store, self.limits = cluster, store, limits
-        self.start = empty_schedule(cluster.work) if initial is None else initial
+        self.workers, self.start = workers, start
         self.model = side_model(model)
         self.any = cluster.placement.variable in self.model.rows.variables
         self.found: SideRows | None = None
 
-    def first_that_obeys(self, plan: PlanWith, lines: Instructions) -> EngineResult:
+    def first_that_obeys(
+        self, plan: PlanWith[_Plan], running: Callable[[_Plan], Running], lines: Instructions
+    ) -> _Plan:
         """Return the plan that the rows allow. Raises DiagnosticError as `ground` does."""
         if not self.any:
             return plan(None, lines, False)
         if reads_other_variables(self.model.rows, self.cluster.placement):
             outcome = plan(None, lines, False)
-            if self.obeys(self.values_of(outcome.schedule)):
+            if self.obeys(self.values_of(running(outcome))):
                 return outcome
-        self.found = side_rows_of(self.model.rows, self.cluster, self.store, self.limits, lines.order, self.start)
+        self.found = side_rows_of(
+            self.model.rows, self.cluster, self.store, self.limits, self.workers, lines.order, self.start
+        )
         if self.found.demands.any():
-            self.found, lines = self._meet_demands(self.found, plan, lines)
+            self.found, lines = self._meet_demands(self.found, plan, running, lines)
         return plan(self.found.guard, lines, False)
 
     @staticmethod
-    def _meet_demands(rows: SideRows, plan: PlanWith, lines: Instructions) -> tuple[SideRows, Instructions]:
+    def _meet_demands(
+        rows: SideRows, plan: PlanWith[_Plan], running: Callable[[_Plan], Running], lines: Instructions
+    ) -> tuple[SideRows, Instructions]:
         """Return the rows that are asked, and the lines with the queue in which a pass meets those that demand jobs."""
         original = lines.order
         repair = QueueRepair(original)
         for step in range(_MOST_STEPS + 1):
-            schedule = plan(rows.guard, lines, True).schedule
-            row = rows.unmet(schedule)
+            found = running(plan(rows.guard, lines, True))
+            row = rows.unmet(found)
             if row is None:
                 break
-            if step < _MOST_STEPS and repair.mend(rows, schedule, row):
+            if step < _MOST_STEPS and repair.mend(rows, found, row):
                 lines = lines._replace(order=repair.queue())
                 rows = rows.for_queue(lines.order)
             else:  # given up: nothing is changed for it
@@ -84,10 +91,10 @@ class RowsAsked:
         """Whether a plan breaks no side row, as far as propagation finds out."""
         return not self.any or broken_side_rows(self.model, self.store, values, self.limits) is None
 
-    def values_of(self, schedule: Schedule) -> dict[str, VariableValues]:
+    def values_of(self, running: Running) -> dict[str, VariableValues]:
         """Return the values of the placement's variable."""
-        codes = self.cluster.selected_elements(schedule.node, schedule.way)
-        return {self.cluster.placement.variable: VariableValues(codes, np.ones(len(codes[0])))}
+        codes = self.cluster.selected_elements(running.node, running.way)
+        return {self.cluster.placement.variable: VariableValues(codes, running.value)}
 
     def statistics(self) -> dict[str, float]:
         """Return how many rows were asked, and how many of them the running jobs break; nothing if none was."""

@@ -2,8 +2,8 @@
 
 A pass places jobs in the order of a queue, so a row such as "both or none" may miss a job for which no GPU is left.
 Then the jobs of the row go to the front of the queue. If it still misses one of them, those whose running is the reason
-of the demand are taken out of the queue. What neither of the two mends is given up: the row is not asked, and the plan
-is broken.
+of the demand are taken out of the queue: those that the row names, else those that rows refuse once all jobs that do
+not run are known not to. What neither of the two mends is given up: the row is not asked, and the plan is broken.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Ints
-from gpusched_dsl.policies.rows.guard import SideRows
-from gpusched_dsl.policies.workload import NONE, Schedule
+from gpusched_dsl.policies.kernels.row_guard import refused_if_closed
+from gpusched_dsl.policies.rows.guard import Running, SideRows
+from gpusched_dsl.policies.workload import NONE
 
 _FAR = 3  # rows from a row to jobs, through other variables
 
@@ -35,10 +36,11 @@ class QueueRepair:
         rest = [j for j in self.order.tolist() if j not in moved]
         return np.array(self.front + rest, dtype=np.int64)
 
-    def mend(self, rows: SideRows, schedule: Schedule, row: int) -> bool:
-        """Change the queue so that a row may be met that a schedule misses; whether there was anything to change."""
-        runs = schedule.node != NONE
-        helping, asking = _jobs_of(rows, row, schedule)
+    def mend(self, rows: SideRows, running: Running, row: int) -> bool:
+        """Change the queue so that a row may be met that a plan misses; whether there was anything to change."""
+        runs = np.zeros(len(rows.workers), dtype=np.bool_)
+        runs[running.job] = True
+        helping, asking = _jobs_of(rows, row, running)
         known = set(self.order.tolist()) - self.out
         reasons = [j for j in self.order.tolist() if j in known and asking[j] and runs[j]]
         missing = [j for j in self.order.tolist() if j in known and helping[j] and not runs[j]]
@@ -50,26 +52,35 @@ class QueueRepair:
             self.front += [j for j in reasons if j not in self.front] + new[:1]
             self.tried.update(self.front)
             return True
+        if not reasons:
+            reasons = self._refused(rows, running)
         if reasons:
             self.out.update(reasons)
             self.front = [j for j in self.front if j not in self.out]
             return True
         return False
 
+    def _refused(self, rows: SideRows, running: Running) -> list[int]:
+        """Return the jobs that may not run if it is known that those of a plan are all."""
+        place = np.full(len(rows.workers), len(self.order))
+        place[self.order] = np.arange(len(self.order))
+        first = np.argsort(place[running.job], kind="stable")
+        refused = np.zeros(len(first), dtype=np.bool_)
+        refused_if_closed(rows.guard, rows.columns_of(running)[first], rows.point_of(running), refused)
+        known = set(self.order.tolist()) - self.out
+        return [j for j in np.unique(running.job[first[refused]]).tolist() if j in known]
 
-def _jobs_of(rows: SideRows, row: int, schedule: Schedule) -> tuple[Bools, Bools]:
+
+def _jobs_of(rows: SideRows, row: int, running: Running) -> tuple[Bools, Bools]:
     """Return which jobs help to meet a row by running, and for which running jobs it demands something."""
     guard = rows.guard
-    helping, asking = (np.zeros(len(schedule.node), dtype=np.bool_) for _ in range(2))
+    helping, asking = (np.zeros(len(rows.workers), dtype=np.bool_) for _ in range(2))
     if row == NONE:
         return helping, asking
     entries = slice(int(guard.row_starts[row]), int(guard.row_starts[row + 1]))
     columns, values = guard.row_columns[entries], guard.row_values[entries]
     job = rows.job_of_column[columns]
-    runs = schedule.node != NONE
-    own = np.full(len(runs), NONE)
-    own[runs] = guard.column[guard.first[schedule.way[runs]] + guard.place[schedule.node[runs]]]
-    value = float(values[(job != NONE) & (columns == own[job])].sum())
+    value = float(values @ rows.point_of(running)[columns])
     slack = guard.sides[row, 2]
     above, below = value > guard.sides[row, 1] + slack, value < guard.sides[row, 0] - slack
     if (job == NONE).any() or not (above or below):
@@ -85,7 +96,7 @@ def _reached(rows: SideRows, row: int) -> Bools:
     """Return the jobs with columns in rows that are linked to a row by other variables."""
     guard, job_of = rows.guard, rows.job_of_column
     seen: set[int] = set()
-    found = np.zeros(len(rows.start.node), dtype=np.bool_)
+    found = np.zeros(len(rows.workers), dtype=np.bool_)
     next_rows: Sequence[int] = [row]
     for _ in range(_FAR):
         columns: set[int] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,12 +17,11 @@ from gpusched_dsl.ir.tolerances import INTEGRALITY, ROW_SLACK
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.row_guard import (
-    CLOSES,
     LIMITS,
     REFUSING,
     RowGuard,
     commit,
-    holds,
+    holds_values,
     is_broken,
     restart,
     settle,
@@ -33,42 +33,65 @@ _MOST_RELAXED = 100  # steps of relaxing; after them consequences of what runs a
 _MOST_TRAIL = 1 << 23
 
 
+class Running(NamedTuple):
+    """The jobs that a plan runs, R rows: a row for each of the nodes of a job, with its value there."""
+
+    job: Ints
+    node: Ints
+    way: Ints
+    value: Floats
+
+
+def running_of(schedule: Schedule) -> Running:
+    """Return the jobs that run, each on one node."""
+    job = np.flatnonzero(schedule.node != NONE)
+    return Running(job, schedule.node[job], schedule.way[job], np.ones(len(job)))
+
+
 @dataclass(frozen=True, eq=False)
 class SideRows:
     """The guard of a decision.
 
     `relaxed`: rows that are not asked as they are. The jobs that run already break them, and they are relaxed to what
     these use; or they demand what no plan of the policy has. `demands`: rows that may be broken because a job does not
-    run.
+    run. `workers` of each job: the most that the values of its columns add up to.
     """
 
     guard: RowGuard
     side: SideProblem
     cluster: Cluster
+    workers: Ints
     queue: Ints
-    start: Schedule
+    start: Running
     relaxed: Bools
     demands: Bools
     job_of_column: Ints  # NONE for a column of another variable
 
-    def unmet(self, schedule: Schedule) -> int | None:
-        """Return a row that a schedule breaks once no other job runs (NONE: an unknown one), None if there is none."""
+    def unmet(self, running: Running) -> int | None:
+        """Return a row that a plan breaks once no other job runs (NONE: an unknown one), None if there is none."""
         if not self.demands.any():
             return None
-        closes, self.guard.counts[CLOSES] = int(self.guard.counts[CLOSES]), 1
-        fits = holds(self.guard, schedule.node, schedule.way)
-        self.guard.counts[CLOSES] = closes
-        if fits:
+        column, point = self.columns_of(running), self.point_of(running)
+        if holds_values(self.guard, column, point):
             return None
-        broken = np.flatnonzero(self._broken_by_places(schedule))
+        broken = np.flatnonzero(self._broken_by_places(point))
         return int(broken[0]) if len(broken) else int(self.guard.counts[REFUSING])
 
-    def _broken_by_places(self, schedule: Schedule) -> Bools:
-        """Return which rows of the placement's variable alone a schedule breaks."""
-        guard, runs = self.guard, np.flatnonzero(schedule.node != NONE)
-        own = guard.column[guard.first[schedule.way[runs]] + guard.place[schedule.node[runs]]]
-        point = np.zeros(len(guard.bounds))
-        point[own[own != NONE]] = 1.0
+    def columns_of(self, running: Running) -> Ints:
+        """Return the column of each row of a plan, NONE where the model has none."""
+        guard = self.guard
+        found: Ints = guard.column[guard.first[running.way] + guard.place[running.node]]
+        return found
+
+    def point_of(self, running: Running) -> Floats:
+        """Return the values of all columns of the placement's variable in a plan."""
+        point, column = np.zeros(len(self.guard.bounds)), self.columns_of(running)
+        point[column[column != NONE]] = running.value[column != NONE]
+        return point
+
+    def _broken_by_places(self, point: Floats) -> Bools:
+        """Return which rows of the placement's variable alone a plan breaks."""
+        guard = self.guard
         row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
         value = np.bincount(row, weights=guard.row_values * point[guard.row_columns], minlength=len(guard.sides))
         others = np.zeros(len(guard.sides), dtype=np.bool_)
@@ -83,11 +106,12 @@ class SideRows:
             freed[row] = True
         else:
             freed |= self.demands
-        return _with_start(self.side, self.cluster, self.queue, self.start, freed | self.relaxed & self.demands)
+        freed |= self.relaxed & self.demands
+        return _with_start(self.side, self.cluster, self.workers, self.queue, self.start, freed)
 
     def for_queue(self, queue: Ints) -> SideRows:
         """Return the guard for other jobs."""
-        return _with_start(self.side, self.cluster, queue, self.start, self.relaxed & self.demands)
+        return _with_start(self.side, self.cluster, self.workers, queue, self.start, self.relaxed & self.demands)
 
     def name(self, row: int) -> str | None:
         """The name of a row in the model, None for one that states no row of it."""
@@ -96,21 +120,23 @@ class SideRows:
 
 
 def side_rows_of(
-    model: CheckedModel, cluster: Cluster, store: ValueStore, limits: MemoryLimits, queue: Ints, start: Schedule
-) -> SideRows:
+    model: CheckedModel, cluster: Cluster, store: ValueStore, limits: MemoryLimits, workers: Ints, queue: Ints,
+    start: Running,
+) -> SideRows:  # fmt: skip
     """Return the guard of side rows for the jobs of a queue; those that `start` runs are entered.
 
     `model` has the side rows alone. Raises DiagnosticError as `ground` does.
     """
-    return _with_start(side_problem(model, cluster.placement, store, limits), cluster, queue, start, None)
+    return _with_start(side_problem(model, cluster.placement, store, limits), cluster, workers, queue, start, None)
 
 
 def guard_of(
-    problem: Problem, first: Ints, place: Ints, column: Ints, job: Ints, jobs: int, family: Ints | None = None
+    problem: Problem, first: Ints, place: Ints, column: Ints, job: Ints, workers: Ints, family: Ints | None = None
 ) -> RowGuard:
     """Return the guard of a linear problem; `job` of each entry of `column`. Its state is that without any job.
 
-    `family`: all columns of the placement's variable, those of places alone by default.
+    `workers` of each job: 1, or the most that the values of its columns add up to. `family`: all columns of the
+    placement's variable, those of places alone by default.
     """
     matrix = problem.matrix
     values, columns = matrix.values.astype(np.float64), matrix.columns.astype(np.int64)
@@ -128,7 +154,7 @@ def guard_of(
     row = np.repeat(np.arange(problem.rows), np.diff(starts))
     pure = _pure_limits(row, columns, values, row_lower, row_upper, is_place & (lower >= 0))
     starts, columns, values, row_lower, row_upper, limited = _with_one_place(
-        starts, columns, values, row_lower, row_upper, pure, is_place, column, job, jobs
+        starts, columns, values, row_lower, row_upper, pure, is_place, column, job, workers
     )
     row = np.repeat(np.arange(len(row_lower)), np.diff(starts))
     pure = np.concatenate((pure, np.ones(len(row_lower) - len(pure), dtype=np.bool_)))
@@ -159,8 +185,8 @@ def guard_of(
         starts, columns, values,
         by_column.indptr.astype(np.int64), by_column.indices.astype(np.int64), by_column.data.astype(np.float64),
         np.stack((row_lower, row_upper, ROW_SLACK * np.maximum(1.0, size), reach), axis=1), loud, deep, integer,
-        bounds, sums, infinite, bounds.copy(), sums.copy(), infinite.copy(), np.full(jobs, NONE), limited,
-        np.zeros((jobs, 2), np.int64),
+        bounds, sums, infinite, bounds.copy(), sums.copy(), infinite.copy(), np.full(len(workers), NONE), limited,
+        np.zeros((len(workers), 2), np.int64),
         np.zeros(trail, np.int64), np.zeros((trail, 2)), np.zeros(row_trail, np.int64), np.zeros((row_trail, 2)),
         np.zeros((row_trail, 2), np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.bool_),
         np.array([0, 0, NONE, problem.rows, 0]),
@@ -182,21 +208,24 @@ def _pure_limits(
 
 def _with_one_place(
     starts: Ints, columns: Ints, values: Floats, row_lower: Floats, row_upper: Floats, pure: Bools, is_place: Bools,
-    column: Ints, job: Ints, jobs: int,
+    column: Ints, job: Ints, workers: Ints,
 ) -> tuple[Ints, Ints, Floats, Floats, Floats, Ints]:  # fmt: skip
-    """Add a row for each job that a row demands, which lets it run in one place at most; and return these jobs."""
+    """Add a row for each job that a row demands, which lets it run in one place at most, or with so many workers.
+
+    Returns these jobs too.
+    """
     row = np.repeat(np.arange(len(row_lower)), np.diff(starts))
     helps = (np.isfinite(row_lower)[row] & (values > 0)) | (np.isfinite(row_upper)[row] & (values < 0))
     demanded = np.zeros(len(is_place), dtype=np.bool_)
     demanded[columns[helps & ~pure[row] & is_place[columns]]] = True
     known = column != NONE
-    of_job = np.zeros(jobs, dtype=np.bool_)
+    of_job = np.zeros(len(workers), dtype=np.bool_)
     of_job[job[known][demanded[column[known]]]] = True
     added = known & of_job[job]
     if not added.any():
         return starts, columns, values, row_lower, row_upper, np.zeros(0, dtype=np.int64)
     by_job = np.argsort(job[added], kind="stable")
-    counts = np.bincount(job[added], minlength=jobs)
+    counts = np.bincount(job[added], minlength=len(workers))
     limited = np.flatnonzero(counts)
     counts = counts[limited]
     return (
@@ -204,7 +233,7 @@ def _with_one_place(
         np.concatenate((columns, column[added][by_job])),
         np.concatenate((values, np.ones(len(by_job)))),
         np.concatenate((row_lower, np.full(len(counts), -np.inf))),
-        np.concatenate((row_upper, np.ones(len(counts)))),
+        np.concatenate((row_upper, workers[limited].astype(np.float64))),
         limited,
     )
 
@@ -220,22 +249,22 @@ def _sums(row: Ints, columns: Ints, values: Floats, bounds: Floats, rows: int) -
     return sums, infinite
 
 
-def _with_start(side: SideProblem, cluster: Cluster, queue: Ints, start: Schedule, freed: Bools | None) -> SideRows:
+def _with_start(
+    side: SideProblem, cluster: Cluster, workers: Ints, queue: Ints, start: Running, freed: Bools | None
+) -> SideRows:
     """Return the guard with the jobs that run entered; rows that these break are relaxed to what they use.
 
     The rows of `freed` are not asked at all.
     """
     first, place, column = columns_of_places(side, cluster)
-    work = cluster.work
-    jobs = len(work.due)
     lengths = np.diff(np.append(first, len(column)))
-    job = np.repeat(work.job, lengths)
-    guard = guard_of(side.problem, first, place, column, job, jobs, side.columns)
+    job = np.repeat(cluster.work.job, lengths)
+    guard = guard_of(side.problem, first, place, column, job, workers, side.columns)
 
-    runs = np.flatnonzero(start.node != NONE)
-    absent = np.ones(jobs, dtype=np.bool_)
-    absent[queue] = False
-    known = (column != NONE) & (absent | (start.node != NONE))[job]
+    closed = np.ones(len(workers), dtype=np.bool_)
+    closed[queue] = False
+    closed[start.job] = True
+    known = (column != NONE) & closed[job]
     bounds = guard.start_bounds.copy()
     reached = np.zeros(len(bounds), dtype=np.bool_)
     reached[column[column != NONE]] = True
@@ -243,8 +272,8 @@ def _with_start(side: SideProblem, cluster: Cluster, queue: Ints, start: Schedul
     nowhere = nowhere[~reached[nowhere]]
     bounds[nowhere, 1] = np.maximum(bounds[nowhere, 0], 0.0)
     bounds[column[known], 1] = np.maximum(bounds[column[known], 0], 0.0)
-    own = column[first[start.way[runs]] + place[start.node[runs]]]
-    bounds[own[own != NONE]] = 1.0
+    own = column[first[start.way] + place[start.node]]
+    bounds[own[own != NONE]] = start.value[own != NONE, None]
     row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
     demands = _demands(guard, row, side.columns)
     relaxed = np.zeros(len(guard.sides), dtype=np.bool_) if freed is None else freed.copy()
@@ -277,7 +306,7 @@ def _with_start(side: SideProblem, cluster: Cluster, queue: Ints, start: Schedul
     restart(guard)
     job_of_column = np.full(len(bounds), NONE)
     job_of_column[column[column != NONE]] = job[column != NONE]
-    return SideRows(guard, side, cluster, queue, start, relaxed, demands, job_of_column)
+    return SideRows(guard, side, cluster, workers, queue, start, relaxed, demands, job_of_column)
 
 
 def _demands(guard: RowGuard, row: Ints, family: Ints) -> Bools:

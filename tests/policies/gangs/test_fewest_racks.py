@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.ir.arrays import Ints
-from gpusched_dsl.policies.kernels.gangs import ANYWHERE, ONE_NODE, ONE_RACK, fewest_racks
+from gpusched_dsl.policies.kernels.gang_nodes import ANYWHERE, ONE_NODE, ONE_RACK, fewest_racks
 
 
 def place(rack: Ints, most: Ints, used: Ints, rest: Ints, workers: int) -> tuple[int, Ints] | None:

@@ -33,13 +33,15 @@ NO_PLACES = np.zeros(0, dtype=np.int64)
 
 
 def without_places(one: Problem) -> RowGuard:
-    return guard_of(one, NO_PLACES, NO_PLACES, NO_PLACES, NO_PLACES, 0)
+    return guard_of(one, NO_PLACES, NO_PLACES, NO_PLACES, NO_PLACES, NO_PLACES)
 
 
 def with_places(one: Problem, jobs: int, nodes: int) -> RowGuard:
     """The first columns are places: job j on node n is column j * nodes + n, and way j is the only one of job j."""
     column = np.arange(jobs * nodes)
-    return guard_of(one, np.arange(jobs) * nodes, np.arange(nodes), column, column // nodes, jobs)
+    return guard_of(
+        one, np.arange(jobs) * nodes, np.arange(nodes), column, column // nodes, np.ones(jobs, dtype=np.int64)
+    )
 
 
 def state(guard: RowGuard) -> list[Floats | Ints | Bools]:

@@ -1,0 +1,51 @@
+"""Every policy for gangs obeys rows that no role states, in random models, by a check from the drawn numbers alone."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from drawn_gangs import RULES, DrawnGangs, Place, broken_rules, cost, drawn_gangs
+
+import gpusched_dsl as gs
+
+POLICIES = ("FIFO", "SJF", "SRTF", "LAS", "EASY", "Conservative", "FairShare", "MaxMin", "Queue")
+SEEDS = 36
+
+
+@cache
+def best(seed: int) -> float:
+    found = gs.loads(drawn_gangs(seed).text).solve(gap=0)
+    assert found.objective is not None
+    return found.objective
+
+
+def places_in(result: gs.Result) -> list[Place]:
+    return [(str(j), str(n), round(count)) for j, n, count in result["worker"].rows() if count > 0.5]
+
+
+def assert_obeys(one: DrawnGangs, policy: str) -> None:
+    result = gs.loads(one.text).solve(backend=policy)
+    places = places_in(result)
+    assert broken_rules(one, places) == [], policy
+    assert result.status == "feasible", policy
+    assert result.objective == pytest.approx(cost(one, places))
+    assert result.objective is not None
+    assert result.objective >= best(one.seed) - 1e-6
+
+
+def test_all_rules_are_drawn() -> None:
+    assert {rule for seed in range(12) for rule in drawn_gangs(seed).rules} == set(RULES)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_policy_obeys(seed: int) -> None:
+    for policy in POLICIES:
+        assert_obeys(drawn_gangs(seed), policy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12, SEEDS))
+def test_every_policy_obeys_more(seed: int) -> None:
+    for policy in POLICIES:
+        assert_obeys(drawn_gangs(seed), policy)
