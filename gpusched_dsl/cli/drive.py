@@ -69,7 +69,9 @@ def _drive(
     workspace: Workspace, settings: DriveSettings, cluster: DrivenCluster, options: argparse.Namespace, output: Output
 ) -> int:
     from gpusched_dsl.drivers.drive import DriveOptions, drive
+    from gpusched_dsl.drivers.report import check_report_methods
 
+    check_report_methods(workspace, settings)
     acts = options.act
     mode = "changes the cluster" if acts else "watches only (add `--act` to change the cluster)"
     output.note(f"{settings.method} plans for {settings.driver} and {mode}; records are in {settings.folder}")
@@ -150,7 +152,9 @@ def _stop_on_signals() -> Iterator[threading.Event]:
 def _show_observation(workspace: Workspace, settings: DriveSettings, cluster: DrivenCluster, output: Output) -> int:
     """Observe once and print the nodes, and the jobs with their data or the reason why they are left out."""
     from gpusched_dsl.drivers.inspection import inspect
+    from gpusched_dsl.drivers.report import check_report_methods
 
+    check_report_methods(workspace, settings)
     found = inspect(workspace, settings, cluster)
     for line in found.node_lines():
         output.say_wrapped(line)

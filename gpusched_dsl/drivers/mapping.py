@@ -9,7 +9,7 @@ from typing import Any
 
 from gpusched_dsl.drivers.protocol import Field, ObservedJob
 from gpusched_dsl.drivers.value_source import DATES, SECONDS, NoValue, ValueSource, fields_of, number_of
-from gpusched_dsl.language.checked import CheckedModel, Element, Numeric, TextType
+from gpusched_dsl.language.checked import CheckedModel, Element, Logical, Numeric, TextType
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -55,8 +55,6 @@ class JobMapping:
             return source.default
         if not self._is_number(name):
             return raw
-        if source.constant is not None and source.unit is None:
-            return source.constant
         number = number_of(raw, f"`{source.field}`")
         return self._checked(name, self._in_unit(name, source, number, fields))
 
@@ -103,6 +101,10 @@ class JobMapping:
         param = self.model.params.get(name)
         return name not in self.model.sets and (param is None or not isinstance(param.type, Element | TextType))
 
+    def _is_logical(self, name: str) -> bool:
+        param = self.model.params.get(name)
+        return param is not None and isinstance(param.type, Logical)
+
     def _checked(self, name: str, number: float) -> float | int:
         if not math.isfinite(number):
             raise NoValue(f"`{name}` is {number}")
@@ -139,10 +141,19 @@ def check_mapping(mapping: JobMapping, spans: Mapping[str, Span], section: Span,
         elif source.unit is not None and (declared is None or not convertible(source.unit, declared)):
             message = f"the unit {source.unit} does not convert to that of `{name}`, {declared or 'none'}"
             found.add(Diagnostic(UNFIT, message, spans[name], help="write a unit of the same dimension"))
+        wrong = [value for value in source.stated if not _is_finite(value)]
+        if wrong and mapping._is_number(name) and not mapping._is_logical(name):
+            shown = str(wrong[0]).lower() if isinstance(wrong[0], bool) else wrong[0]
+            message = f"`{name}` is a number, but `{shown}` is none"
+            found.add(Diagnostic(UNFIT, message, spans[name], help="write a number in `value`, `values` and `default`"))
     for name in sorted(needed - set(mapping.sources) - set(given)):
         message = f"no value is declared for `{name}` of the jobs"
         found.add(Diagnostic(UNFIT, message, section, help=f'add `{name} = ...` to [jobs], such as `{name} = "gpus"`'))
     found.raise_if_errors()
+
+
+def _is_finite(value: Field) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _of_jobs(model: CheckedModel, online: CheckedOnline) -> tuple[set[str], set[str]]:

@@ -11,6 +11,7 @@ from gpusched_dsl.drivers.observed_jobs import read_history
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import DriveSettings
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.workflows.live import live_parts
 
 
 def shadow_comparison(workspace: Workspace, settings: DriveSettings, methods: Sequence[str]) -> ShadowComparison:
@@ -18,3 +19,10 @@ def shadow_comparison(workspace: Workspace, settings: DriveSettings, methods: Se
     history = read_history(read_records(settings.folder / HISTORY))
     start = start_of_run(settings, time.time, create=False)
     return compare_with_cluster(workspace, config_of(settings).allowing(*methods), history, start.timestamp(), methods)
+
+
+def check_report_methods(workspace: Workspace, settings: DriveSettings) -> None:
+    """Raise DiagnosticError for a method of [report] that no run can use, before the first day ends."""
+    for method in settings.report.methods:
+        if method != settings.method:
+            live_parts(workspace, config_of(settings, method))

@@ -10,8 +10,8 @@ from typing import Any
 from gpusched_dsl.drivers.positions import Positions
 from gpusched_dsl.drivers.protocol import DrivenCluster
 from gpusched_dsl.drivers.registry import make_cluster
-from gpusched_dsl.drivers.toml_reader import WRONG, TableReader, read_toml
-from gpusched_dsl.drivers.value_source import COMMON_FIELDS, ValueSource, read_source
+from gpusched_dsl.drivers.toml_reader import WRONG, TableReader, read_toml, seconds_of
+from gpusched_dsl.drivers.value_source import COMMON_FIELDS, ValueSource, read_field, read_source
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.source import Span
@@ -89,7 +89,7 @@ def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[Dri
     derived: dict[str, ValueSource] = {}
     if cluster is not None:
         for field in derived_reader.table:
-            derived[field] = read_source(derived_reader, field, folder, fields | derived.keys())
+            derived[field] = read_field(derived_reader, field, folder, fields | derived.keys())
     known = fields | derived.keys()
     sources = {n: read_source(jobs_reader, n, folder, known) for n in jobs_reader.table} if cluster is not None else {}
     guard = _read_guard(top.sub("guard"))
@@ -143,10 +143,10 @@ def _make_cluster(name: str, section: Mapping[str, Any], top: TableReader, found
 def _read_guard(reader: TableReader) -> GuardSettings:
     default = GuardSettings()
     guard = GuardSettings(
-        changes_per_hour=int(_positive(reader, "changes_per_hour", default.changes_per_hour) or 0),
+        changes_per_hour=_count(reader, "changes_per_hour", default.changes_per_hour),
         preempt=bool(reader.get("preempt", bool, default.preempt)),
-        attempts=int(_positive(reader, "attempts", default.attempts) or 1),
-        patience=int(_positive(reader, "patience", default.patience) or 1),
+        attempts=_count(reader, "attempts", default.attempts),
+        patience=_count(reader, "patience", default.patience),
         retry=_positive(reader, "retry", default.retry) or default.retry,
         checkpoints=bool(reader.get("checkpoints", bool, default.checkpoints)),
         obeys_model=bool(reader.get("obeys_model", bool, default.obeys_model)),
@@ -165,9 +165,19 @@ def _read_report(reader: TableReader, method: str) -> ReportSettings:
     return report
 
 
-def _positive(reader: TableReader, name: str, default: float | None) -> float | None:
-    value = reader.get(name, float, default)
-    if value is not None and not value > 0:
+def _count(reader: TableReader, name: str, default: int) -> int:
+    value = reader.get(name, int, default)
+    if value is None or value < 1:
         reader.error(name, f"`{name}` must be positive")
         return default
     return value
+
+
+def _positive(reader: TableReader, name: str, default: float | None) -> float | None:
+    """A number of seconds."""
+    value = reader.get(name, float, default)
+    try:
+        return None if value is None else seconds_of(value)
+    except ValueError as wrong:
+        reader.error(name, f"`{name}` {wrong}")
+        return default

@@ -16,6 +16,7 @@ UNREADABLE, WRONG = "GSM5401", "GSM5402"
 KINDS: Mapping[type, str] = {
     str: "a text", int: "an integer", float: "a number", bool: "true or false", dict: "a table", list: "a list",
 }  # fmt: skip
+LONGEST_WAIT = 1e6  # seconds: `poll` counts milliseconds in 32 bits
 T = TypeVar("T")
 
 
@@ -40,6 +41,23 @@ def read_toml(path: Path) -> tuple[dict[str, Any], Source]:
         raise DiagnosticError(
             [Diagnostic(UNREADABLE, f"the cluster file is not TOML: {message}", span, help=help)]
         ) from failure
+
+
+def seconds_of(value: float) -> float:
+    """A time that a system call can wait. Raises ValueError with the reason."""
+    if not value > 0:
+        raise ValueError("must be positive")
+    if value > LONGEST_WAIT:
+        raise ValueError(f"must be at most {LONGEST_WAIT:g} s")
+    return value
+
+
+def timeout_of(settings: Mapping[str, Any]) -> float:
+    """The entry `timeout` of a driver, 30 s by default. Raises ValueError with `key: reason`."""
+    try:
+        return seconds_of(float(settings.get("timeout", 30.0)))
+    except ValueError as wrong:
+        raise ValueError(f"timeout: {wrong}") from None
 
 
 def _line_span(source: Source, place: str) -> Span:

@@ -44,9 +44,9 @@ class ProfileTable:
 class ValueSource:
     """How to read one value of a job.
 
-    The text of `field` is searched for `match` (its group counts), or translated by `values`. Numbers are in `unit`.
-    `after` adds a date field; dates become times since the start of the run. A value of a `table` is multiplied by
-    the field `times`. `default` is used without a value, in the unit of the parameter.
+    The text of `field` is searched for `match` (its group counts, or the whole match without one), or translated by
+    `values`. Numbers are in `unit`. `after` adds a date field; dates become times since the start of the run. A value
+    of a `table` is multiplied by the field `times`. `default` is used without a value, in the unit of the parameter.
     """
 
     field: str | None = None
@@ -58,6 +58,12 @@ class ValueSource:
     times: str | None = None
     default: Field | None = None
     table: ProfileTable | None = None
+
+    @property
+    def stated(self) -> tuple[Field, ...]:
+        """The values that the file itself states."""
+        found = (self.constant, self.default, *(self.values or {}).values())
+        return tuple(value for value in found if value is not None)
 
     def raw(self, fields: Mapping[str, Field]) -> Field | None:
         """The value of the field as found, None without one."""
@@ -112,7 +118,22 @@ def read_source(reader: TableReader, name: str, folder: Path, fields: frozenset[
         default=inner.scalar("default"),
     )  # fmt: skip
     _check_fields(inner, ("field", "after", "times"), fields)
+    _check_times(inner, source)
     inner.finish()
+    return source
+
+
+def read_field(reader: TableReader, name: str, folder: Path, fields: frozenset[str]) -> ValueSource:
+    """The source of a further field: a text or number as it is found. Errors become diagnostics."""
+    source = read_source(reader, name, folder, fields)
+    if name in fields:
+        reader.error(name, f"`{name}` is a field of the driver", "choose another name")
+    if source.field in TIMES:
+        reader.error(name, f"`{source.field}` is a time, which a further field cannot keep", "name it in [jobs]")
+    parts = {"table": source.table, "unit": source.unit, "after": source.after, "times": source.times}
+    for part, value in parts.items():
+        if value is not None:
+            reader.sub(name).error(part, f"a further field has no `{part}`", f"write `{part}` in [jobs]")
     return source
 
 
@@ -129,17 +150,19 @@ def _table_source(reader: TableReader, folder: Path, fields: frozenset[str]) -> 
     unit = _unit(reader)
     reader.finish()
     rows = _read_rows(reader, folder / file, tuple(where), index, value)
-    table = ProfileTable(file, where, index, rows)
-    return ValueSource(table=table, unit=unit, times=times)
+    source = ValueSource(table=ProfileTable(file, where, index, rows), unit=unit, times=times)
+    _check_times(reader, source)
+    return source
 
 
 def _read_rows(
     reader: TableReader, path: Path, where: tuple[str, ...], index: tuple[str, ...], value: str | None
 ) -> dict[tuple[str, ...], tuple[Row, ...]]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            lines = list(csv.DictReader(file))
-            header = list(lines[0]) if lines else []
+        with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets write a mark at the beginning
+            reading = csv.DictReader(file, restkey="")
+            lines = [(reading.line_num, line) for line in reading]
+            header = list(reading.fieldnames or ())
     except (OSError, UnicodeDecodeError, csv.Error) as failure:
         reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
         reader.error("table", f"cannot read `{path}`: {reason}", "paths are relative to the cluster file")
@@ -149,12 +172,28 @@ def _read_rows(
             help = did_you_mean(column, header) or f"its columns are {', '.join(header)}"
             reader.error("table", f"`{path.name}` has no column `{column}`", help)
             return {}
-    rows: dict[tuple[str, ...], tuple[Row, ...]] = {}
-    for line in lines:
+    rows: dict[tuple[str, ...], list[Row]] = {}
+    lines_of: dict[tuple[str, ...], int] = {}
+    for number, line in lines:
+        if "" in line or None in line.values():
+            help = f"write one cell for each column: {', '.join(header)}"
+            reader.error("table", f"line {number} of `{path.name}` has {_count_of(line)} cells", help)
+            return {}
+        subscripts = tuple(line[column] for column in (*where, *index))
+        first = lines_of.setdefault(subscripts, number)
+        if value is not None and first != number:
+            named = ", ".join(f"{column} `{line[column]}`" for column in (*where, *index)) or "the value"
+            message = f"lines {first} and {number} of `{path.name}` both have {named}"
+            reader.error("table", message, "keep one of them, or add the column that differs to `where` or `index`")
+            return {}
         row = [_cell(line[column]) for column in (*index, *(() if value is None else (value,)))]
-        key = tuple(line[column] for column in where)
-        rows[key] = (*rows.get(key, ()), row)
-    return rows
+        rows.setdefault(tuple(line[column] for column in where), []).append(row)
+    return {key: tuple(found) for key, found in rows.items()}
+
+
+def _count_of(line: Mapping[str, Any]) -> int:
+    """The cells of a line, of which `DictReader` collects those without a column."""
+    return sum(value is not None for name, value in line.items() if name) + len(line.get("", ()))
 
 
 def _cell(text: str) -> Field:
@@ -173,10 +212,14 @@ def _pattern(reader: TableReader) -> re.Pattern[str] | None:
     if text is None:
         return None
     try:
-        return re.compile(text)
+        pattern = re.compile(text)
     except re.error as failure:
         reader.error("match", f"`match` is not a regular expression: {failure}", r"such as 'due=([0-9.]+)h'")
         return None
+    if pattern.groups > 1:
+        help = "keep the group of the value, and write the others as `(?:...)`"
+        reader.error("match", f"`match` has {pattern.groups} groups", help)
+    return pattern
 
 
 def _unit(reader: TableReader) -> Unit | None:
@@ -196,12 +239,28 @@ def _check_fields(reader: TableReader, names: tuple[str, ...], fields: frozenset
             reader.error(name, f"unknown field `{wanted}`", did_you_mean(wanted, fields) or _list_of(fields))
 
 
+def _check_times(reader: TableReader, source: ValueSource) -> None:
+    """Times become those of the parameter: a date is not changed, and a time has its unit."""
+    if source.field in TIMES and source.unit is not None:
+        reader.error("unit", f"`{source.field}` is a time, which has its unit", "omit `unit`: times are converted")
+    if source.field in DATES:
+        for part in ("match", "values", "after", "times"):
+            if part in reader.table:
+                help = f"omit `{part}`: dates become times since the start of the run"
+                reader.error(part, f"`{source.field}` is a date, which has no `{part}`", help)
+    if source.after is not None and source.after not in DATES:
+        reader.error("after", f"`{source.after}` is no date", "such as `submitted`")
+    if source.times in TIMES:
+        reader.error("times", f"`{source.times}` is a time, not a number", "such as a field with the number of steps")
+
+
 def _list_of(fields: frozenset[str]) -> str:
     return f"the fields are {', '.join(f'`{name}`' for name in sorted(fields))}"
 
 
 DATES = frozenset({"submitted", "started", "ended", "deadline_date"})
 SECONDS = frozenset({"time_limit"})
+TIMES = DATES | SECONDS
 
 
 def fields_of(job: ObservedJob) -> dict[str, Field]:

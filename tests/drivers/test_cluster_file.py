@@ -8,6 +8,7 @@ import pytest
 from drive_files import CLUSTER, MODEL, mapping_for, run_driver, write_files
 from simulated_cluster import EPOCH, SimulatedCluster
 
+from gpusched_dsl.cli import main
 from gpusched_dsl.drivers.protocol import JobState, ObservedJob
 from gpusched_dsl.drivers.settings import read_settings
 from gpusched_dsl.drivers.value_source import NoValue
@@ -81,6 +82,45 @@ def test_values_of_jobs(tmp_path: Path) -> None:
         ('unit = "s"', 'unit = "$"', "GSM5403", None, "the unit $ does not convert to that of `exec_time`, h"),
         ('needs = "gpus"', 'needs = "submitted"', "GSM5403", '"submitted"', "but the field is a time"),
         ('method = "FIFO"', 'method = "FIFOO"', "GSM4001", None, ""),
+        ("interval = 5", "interval = inf", "GSM5402", "inf", "`interval` must be at most 1e+06 s"),
+        ("interval = 5", "time_limit = 1e300", "GSM5402", "1e300", "`time_limit` must be at most 1e+06 s"),
+        ("[guard]", "[guard]\nretry = inf", "GSM5402", "inf", "`retry` must be at most 1e+06 s"),
+        ("[guard]", "[guard]\npatience = 1.5", "GSM5402", "1.5", "`patience` must be an integer"),
+        ("changes_per_hour = 1000", "changes_per_hour = inf", "GSM5402", "inf", "must be an integer"),
+        ("length=([0-9.]+)", "(a)length=([0-9.]+)", "GSM5402", '"(a)length=([0-9.]+)"', "`match` has 2 groups"),
+        ('unit = "s" }', 'unit = "s", after = "gpus" }', "GSM5402", '"gpus"', "`gpus` is no date"),
+        ('unit = "s" }', 'unit = "s", times = "submitted" }', "GSM5402", '"submitted"', "is a time, not a number"),
+        (
+            'needs = "gpus"',
+            'needs = { field = "gpus", default = "x" }',
+            "GSM5403",
+            None,
+            "but `x` is none",
+        ),
+        ('needs = "gpus"', 'needs = { field = "gpus", default = nan }', "GSM5403", None, "but `nan` is none"),
+        ('needs = "gpus"', "needs = true", "GSM5403", "true", "`needs` is a number, but `true` is none"),
+        (
+            'needs = "gpus"',
+            'needs = { field = "comment", values = { a = "four" } }',
+            "GSM5403",
+            None,
+            "`needs` is a number, but `four` is none",
+        ),
+        (
+            "[jobs]",
+            '[fields]\ngpus = { field = "comment" }\n[jobs]',
+            "GSM5402",
+            None,
+            "is a field of the driver",
+        ),
+        ("[jobs]", '[fields]\nsince = { field = "submitted" }\n[jobs]', "GSM5402", None, "`submitted` is a time"),
+        (
+            "[jobs]",
+            '[fields]\nlong = { field = "comment", unit = "min" }\n[jobs]',
+            "GSM5402",
+            '"min"',
+            "a further field has no `unit`",
+        ),
     ],
 )
 def test_errors_are_underlined(
@@ -97,6 +137,63 @@ def test_errors_are_underlined(
         assert isinstance(span, Span)
         assert span.text == underlined
         assert shown[0].help or code == "GSM5402"
+
+
+@pytest.mark.parametrize("part", ['unit = "h"', 'match = "(.*)"', 'times = "gpus"', 'after = "started"', "values = {}"])
+def test_dates_are_not_changed(part: str, tmp_path: Path) -> None:
+    path = write_files(tmp_path, cluster=CLUSTER.replace('"submitted"', f'{{ field = "submitted", {part} }}', 1))
+    with pytest.raises(DiagnosticError, match=r"`submitted` is a (time|date), which has"):
+        read_settings(path, SimulatedCluster({}))
+
+
+def test_time_limits_have_their_unit(tmp_path: Path) -> None:
+    """A time limit of 60 minutes is one hour, never 60 hours."""
+    text = CLUSTER.replace("simulated", "slurm").replace("5\n", '5\n[slurm]\npartition = "main"\n', 1)
+    old = 'exec_time = { field = "comment", match = "length=([0-9.]+)", unit = "s" }'
+    path = write_files(tmp_path, cluster=text.replace(old, 'exec_time = { field = "time_limit", unit = "min" }'))
+    with pytest.raises(DiagnosticError, match="`time_limit` is a time, which has its unit"):
+        read_settings(path)
+
+
+def test_constants_after_a_date(tmp_path: Path) -> None:
+    """A constant is treated like a field: in its unit or that of the parameter, after a date, times a field."""
+    deadline = 'deadline = { value = 4, after = "submitted" }'
+    needs = 'needs = { value = 2, times = "gpus" }'
+    text = CLUSTER.replace('needs = "gpus"', f"{needs}\n{deadline}")
+    mapping = mapping_for(write_files(tmp_path, cluster=text), SimulatedCluster({"g1": 4, "g2": 4}))
+    job = ObservedJob("7", JobState.PENDING, 2, submitted=mapping.start + 1800, fields={"comment": "length=36"})
+    assert mapping.values(job) == {"submitted": 0.5, "needs": 4, "exec_time": pytest.approx(0.01), "deadline": 4.5}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("bert,h200,1,36\nbert,h200,1,37\n", r"lines 2 and 3 .* both have family `bert`, type `h200`, gpus `1`"),
+        ("bert,h200,1\n", r"line 2 of `speeds\.csv` has 3 cells"),
+        ("bert,h200,1,36\n\nbert,h200,2,36,9\n", r"line 4 of `speeds\.csv` has 5 cells"),
+    ],
+)
+def test_tables_that_say_two_things(rows: str, message: str, tmp_path: Path) -> None:
+    path = write_files(tmp_path, CAPACITY, MAPPED)
+    (tmp_path / "speeds.csv").write_text("family,type,gpus,seconds\n" + rows)
+    with pytest.raises(DiagnosticError, match=message):
+        read_settings(path, SimulatedCluster({}))
+
+
+def test_a_table_of_a_spreadsheet(tmp_path: Path) -> None:
+    """A byte order mark does not belong to the first column."""
+    path = write_files(tmp_path, CAPACITY, MAPPED)
+    (tmp_path / "speeds.csv").write_text(SPEEDS, encoding="utf-8-sig")
+    job = ObservedJob("8", JobState.PENDING, 2, submitted=EPOCH, fields={"comment": "family=cnn"})
+    assert mapping_for(path, SimulatedCluster({"g1": 2})).values(job)["Runnable"] == [["h200", 1]]
+
+
+def test_methods_of_reports_are_known_before_the_day_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = CLUSTER.replace("simulated", "slurm").replace("[jobs]", '[report]\ndaily = true\nmethods = ["Nope"]\n[jobs]')
+    path = write_files(tmp_path, cluster=text)
+    for options in ([], ["--check"]):
+        assert main(["drive", str(path), *options]) == 1
+        assert "unknown solver or policy `Nope`" in capsys.readouterr().err
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpusched_dsl.drivers.kubernetes.api import KubernetesApi
 from gpusched_dsl.drivers.kubernetes.objects import Gpus
+from gpusched_dsl.drivers.toml_reader import timeout_of
 
 COMMON: Mapping[str, type | tuple[type, ...]] = {
     "kubeconfig": str, "context": str, "namespace": str, "nodes": str, "resource": str, "type_label": str,
@@ -54,7 +55,5 @@ def selection_of(settings: Mapping[str, Any]) -> Selection:
 
 def connect(settings: Mapping[str, Any]) -> KubernetesApi:
     """Raises ValueError with `key: reason`, and DiagnosticError without the client."""
-    timeout = float(settings.get("timeout", 30.0))
-    if not timeout > 0:
-        raise ValueError("timeout: must be positive")
+    timeout = timeout_of(settings)
     return KubernetesApi.connect(settings.get("kubeconfig"), settings.get("context"), timeout)

@@ -15,6 +15,7 @@ from gpusched_dsl.drivers.slurm.demands import asked_nodes, with_asked
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson, text
 from gpusched_dsl.drivers.slurm.observe import FIELDS, observation_of
 from gpusched_dsl.drivers.slurm.rest import RestInterface, error_text
+from gpusched_dsl.drivers.toml_reader import timeout_of
 
 ACTING_VERSIONS = ("v0.0.38",)  # of REST whose actions were tested on a real Slurm
 _VERSION = re.compile(r"v0\.0\.\d+$")
@@ -48,9 +49,7 @@ class SlurmCluster:
                 raise ValueError(f"{key}: is unknown; known are {', '.join(_KEYS)}")
             if isinstance(value, bool) or not isinstance(value, kind):
                 raise ValueError(f"{key}: must be a {'number' if key == 'timeout' else 'text'}")
-        timeout = float(settings.get("timeout", 30.0))
-        if not timeout > 0:
-            raise ValueError("timeout: must be positive")
+        timeout = timeout_of(settings)
         commands = Commands(settings.get("commands"), timeout)
         address, actions = settings.get("api", "commands"), settings.get("actions", "commands")
         if actions not in ("commands", "rest") or (actions == "rest" and address == "commands"):
