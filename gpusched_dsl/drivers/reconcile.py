@@ -2,14 +2,17 @@
 
 Actions follow from the present difference only, never from what was decided or done before. So an action that was lost,
 refused or half done is made again, and one that was done is not.
+
+A job that moves runs on until its new place is free, in an order of moves in which no node ever lacks GPUs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from gpusched_dsl.drivers.move_order import Move, order_moves
 from gpusched_dsl.drivers.protocol import Action, ActionKind, Allocation, JobState, Observation, ObservedJob
 
 
@@ -48,10 +51,13 @@ class Difference:
 
 
 def difference(plan: WantedState, observation: Observation, *, preempt: bool) -> Difference:
-    """Compare a plan with a cluster. Actions that free GPUs come before starts; starts keep the order of the plan."""
+    """Compare a plan with a cluster. Actions that free GPUs come before starts; starts keep the order of the plan, but
+    wait for moves that need the same GPUs first.
+    """
     contradictions = [*_node_contradictions(plan, observation)]
     stops: list[Action] = []
     starts: list[Action] = []
+    moves: list[Action] = []
     reason = f"gsdsl step {plan.step}"
     for name in plan.jobs:
         job = observation.jobs.get(name)
@@ -63,7 +69,8 @@ def difference(plan: WantedState, observation: Observation, *, preempt: bool) ->
                 continue
             where = "wait" if wanted is None else f"run on {_nodes(wanted)}"
             if preempt and name not in plan.barred:
-                stops.append(Action(ActionKind.REQUEUE, name, reason=f"{reason}: to {where}"))
+                leaving = stops if wanted is None else moves
+                leaving.append(Action(ActionKind.REQUEUE, name, reason=f"{reason}: to {where}"))
             else:
                 message = f"job `{name}` runs on {_nodes(job.allocation)}, but the plan lets it {where}"
                 contradictions.append(Contradiction(name, message))
@@ -82,6 +89,10 @@ def difference(plan: WantedState, observation: Observation, *, preempt: bool) ->
         job = observation.jobs.get(name)
         if job is not None and job.state is JobState.PENDING and not job.held and not job.unsupported:
             stops.append(Action(ActionKind.HOLD, name, reason=f"{reason}: to wait"))
+    if moves:
+        moves, starts, late = _in_order(plan, observation, stops, starts, moves)
+        found = _with_room(plan, observation, [*stops, *moves], starts, contradictions)
+        return replace(found, waiting=(*found.waiting, *late))
     return _with_room(plan, observation, stops, starts, contradictions)
 
 
@@ -105,12 +116,43 @@ def free_gpus(plan: WantedState, observation: Observation) -> Counter[str]:
     return free
 
 
+def _in_order(
+    plan: WantedState,
+    observation: Observation,
+    stops: Sequence[Action],
+    starts: Sequence[Action],
+    moves: Sequence[Action],
+) -> tuple[list[Action], list[Action], list[str]]:
+    """The moves and starts of now, and the jobs whose starts wait for moves.
+
+    The order counts GPUs as free that jobs are leaving; a job leaves its place only once its new place is free.
+    """
+    jobs, free = observation.jobs, free_gpus(plan, observation)
+    expected = Counter(free)
+    for name in (action.job for action in stops if action.kind is ActionKind.REQUEUE):
+        expected.update(jobs[name].allocation)
+    for job in jobs.values():
+        if job.state is not JobState.RUNNING and not job.partly_started:
+            expected.update(job.allocation)
+    begun = [Move(a.job, jobs[a.job].allocation, a.allocation) for a in starts if a.kind is ActionKind.START]
+    moved = [Move(a.job, jobs[a.job].allocation, plan.allocations[a.job]) for a in moves]
+    order = order_moves(expected, [*begun, *moved])
+    first = set(order.rounds[0]) if order.rounds else set[str]()
+    now = set(order.halted)
+    for move in (*begun, *moved):
+        if move.job in first - now and all(free[n] + move.old.get(n, 0) >= gpus for n, gpus in move.new.items()):
+            now.add(move.job)
+            free.subtract({n: max(0, gpus - move.old.get(n, 0)) for n, gpus in move.new.items()})
+    ready = [action for action in starts if action.job in first]
+    return [a for a in moves if a.job in now], ready, [move.job for move in begun if move.job not in first]
+
+
 def _with_room(
     plan: WantedState,
     observation: Observation,
-    stops: list[Action],
-    starts: list[Action],
-    contradictions: list[Contradiction],
+    stops: Sequence[Action],
+    starts: Sequence[Action],
+    contradictions: Sequence[Contradiction],
 ) -> Difference:
     """Keep the starts that have their GPUs free; the others wait for the next observation."""
     free, actions, waiting = free_gpus(plan, observation), [*stops], []

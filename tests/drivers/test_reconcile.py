@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 from simulated_cluster import EPOCH, SimulatedCluster
 
 from gpusched_dsl.drivers.protocol import ActionKind, JobState, Observation, ObservedJob, ObservedNode
-from gpusched_dsl.drivers.reconcile import WantedState, difference
+from gpusched_dsl.drivers.reconcile import WantedState, difference, free_gpus
 
 NODES = {"g1": 4, "g2": 4, "g3": 2}
 
@@ -68,6 +69,67 @@ def test_any_cluster_comes_to_the_plan(seed: int, preempt: bool) -> None:
     missing = plan.allocations.keys() - running.keys()
     assert set(last.waiting) <= missing
     assert not missing or elsewhere
+
+
+def running(name: str, node: str, gpus: int) -> ObservedJob:
+    return ObservedJob(name, JobState.RUNNING, gpus, allocation={node: gpus})
+
+
+def test_a_job_runs_on_until_its_new_place_is_free() -> None:
+    """2 moves to where 1 was, 3 to where 2 was, and 4 starts where 3 was: one after the other, each from free GPUs."""
+    nodes = {name: ObservedNode(name, 4) for name in ("g1", "g2", "g3", "g4")}
+    places = {"1": ("g1", "g4"), "2": ("g2", "g1"), "3": ("g3", "g2")}
+    plan = WantedState({job: {new: 4} for job, (_, new) in places.items()} | {"4": {"g3": 4}}, ("4", "3", "2", "1"))
+    jobs = {job: running(job, old, 4) for job, (old, _) in places.items()}
+    jobs["4"] = ObservedJob("4", JobState.PENDING, 4, held=True)
+    done = []
+    for _ in range(20):
+        found = difference(plan, Observation(jobs, nodes), preempt=True)
+        for name, job in list(jobs.items()):
+            if job.state is JobState.PENDING and not job.held:  # released before: it starts now
+                jobs[name] = running(name, job.pinned[0], 4)
+            elif job.state is JobState.PENDING and job.allocation:  # stopped before: its GPUs become free now
+                jobs[name] = ObservedJob(name, JobState.PENDING, 4, held=True)
+        for action in found.actions:
+            done.append((action.kind.value, action.job))
+            job = jobs[action.job]
+            if action.kind is ActionKind.REQUEUE:
+                jobs[action.job] = ObservedJob(action.job, JobState.PENDING, 4, held=True, allocation=job.allocation)
+            else:
+                jobs[action.job] = ObservedJob(action.job, JobState.PENDING, 4, pinned=tuple(action.allocation))
+    moves = [(kind, job) for job in ("1", "2", "3") for kind in ("requeue", "start")]
+    assert done == [*moves, ("start", "4")]
+
+
+def test_of_two_jobs_that_change_places_one_is_halted_first() -> None:
+    nodes = {name: ObservedNode(name, 4) for name in ("g1", "g2")}
+    jobs = {"1": running("1", "g1", 4), "2": running("2", "g2", 3)}
+    plan = WantedState({"1": {"g2": 4}, "2": {"g1": 3}}, ("1", "2"))
+    found = difference(plan, Observation(jobs, nodes), preempt=True)
+    assert [(action.kind, action.job) for action in found.actions] == [(ActionKind.REQUEUE, "2")]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_job_is_stopped_before_its_new_place_is_free_but_in_circles(seed: int) -> None:
+    rng = random.Random(seed)
+    cluster = random_cluster(rng)
+    plan = random_plan(rng, cluster)
+    for _ in range(12):
+        observation = cluster.observe()
+        found = difference(plan, observation, preempt=True)
+        free = Counter(free_gpus(plan, observation))
+        for action in found.actions:
+            wanted = plan.allocations.get(action.job, {})
+            own = observation.jobs[action.job].allocation
+            if action.kind is ActionKind.START:
+                free.subtract(wanted)
+            elif action.kind is ActionKind.REQUEUE and any(free[n] + own.get(n, 0) < g for n, g in wanted.items()):
+                others = [job for job, place in plan.allocations.items() if job != action.job and set(place) & set(own)]
+                assert others, "nobody needs its place"
+        for action in found.actions:
+            cluster.act(action)
+        cluster.sleep(1.0)
+    assert all(job.restarts <= 1 for job in cluster.jobs.values())
 
 
 def test_nothing_that_is_under_way_is_done_again() -> None:
