@@ -6,8 +6,10 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
+from gpusched_dsl.policies.kernels.row_guard import commit, mark, undo
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import sort
+from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows, first_node_that_enters
 
 SAME = 1e-12  # relative: sums of the same slots in another order
 
@@ -43,10 +45,19 @@ def free_nodes(cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedSta
 
 
 @compiled_in_place
-def startable_node(cluster: SlottedCluster, state: SlottedState, j: int, h: int, first_only: bool) -> int:
+def startable_node(
+    cluster: SlottedCluster,
+    plan: SlottedSchedule,
+    state: SlottedState,
+    j: int,
+    h: int,
+    first_only: bool,
+    rows: SlottedRows | None,
+) -> int:
     """The node on which job j may start in slot h: the best by key, then by number, that is free and passes the guard.
 
-    With `first_only` the best free node is the only one that is asked about. NONE if there is none.
+    Nodes on which rows refuse the job are no candidates; it is entered in the rows of the node that is returned. With
+    `first_only` the guard is asked about the best candidate alone. NONE if there is none.
     """
     classes, slots = state.left.shape
     column = h if cluster.key.shape[2] > 1 else 0
@@ -66,10 +77,20 @@ def startable_node(cluster: SlottedCluster, state: SlottedState, j: int, h: int,
         passes = True
         for t in range(h, min(h + (1 if state.here_only else cluster.length[j, best]), slots)):
             passes = passes and state.known[best, t] == 1
-        if passes:
-            return int(state.first_free[best])
-        if first_only:
-            return -1
+        if rows is None:
+            if passes:
+                return int(state.first_free[best])
+            if first_only:
+                return -1
+        elif passes or first_only:
+            at = mark(rows.guard)
+            k = first_node_that_enters(rows, cluster, plan, state, j, best, h)
+            if k >= 0 and passes:
+                commit(rows.guard)
+                return k
+            undo(rows.guard, at)
+            if k >= 0:
+                return -1
         state.tried[best] = 1
     return -1
 
@@ -94,6 +115,7 @@ def next_start(
     place: int,
     blocking: bool,
     first_only: bool,
+    rows: SlottedRows | None = None,
 ) -> tuple[int, int]:
     """Start the next of the waiting jobs that can start in slot h, from `place` of the queue on.
 
@@ -105,7 +127,7 @@ def next_start(
     for i in range(place, len(cluster.order)):
         j = cluster.order[i]
         if plan.node[j] < 0 and may_start(cluster, j, h):
-            k = startable_node(cluster, state, j, h, first_only)
+            k = startable_node(cluster, plan, state, j, h, first_only, rows)
             if k >= 0:
                 put(cluster, plan, state, j, k, h)
                 return j, i + 1

@@ -16,6 +16,7 @@ from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.slotted import free_nodes, may_start, put, startable_node
 from gpusched_dsl.policies.kernels.slotted_cluster import Serving, SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_cover import EXACT
+from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 
 HALVINGS = 200
 EQUAL = 1e-9  # performances that differ by less are equal
@@ -125,7 +126,13 @@ def begin_slot(
 
 @compiled_in_place
 def take_turns(
-    cluster: SlottedCluster, serving: Serving, plan: SlottedSchedule, state: SlottedState, turns: Turns, h: int
+    cluster: SlottedCluster,
+    serving: Serving,
+    plan: SlottedSchedule,
+    state: SlottedState,
+    turns: Turns,
+    h: int,
+    rows: SlottedRows | None = None,
 ) -> int:
     """Give the next node to the job or service of least performance until that no longer helps; then start the waiting
     jobs in turn. Stops after each started job and returns it, NONE at the end.
@@ -148,7 +155,7 @@ def take_turns(
             turns.pool[s, cluster.class_of[k]] += 1
             turns.time[s] = response_time(turns.pool[s], serving.capacity[s], serving.load[s, h])
         else:
-            k = startable_node(cluster, state, j, h, False)
+            k = startable_node(cluster, plan, state, j, h, False, rows)
             if k >= 0:
                 put(cluster, plan, state, j, k, h)
                 turns.least[0] = min(turns.least[0], performance(cluster, j, plan.last[j]))

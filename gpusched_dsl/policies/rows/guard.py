@@ -275,9 +275,21 @@ def _with_start(
     own = column[first[start.way] + place[start.node]]
     bounds[own[own != NONE]] = start.value[own != NONE, None]
     row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
-    demands = _demands(guard, row, side.columns)
+    demands = rows_that_demand(guard, row, side.columns)
     relaxed = np.zeros(len(guard.sides), dtype=np.bool_) if freed is None else freed.copy()
     guard.sides[relaxed, 0], guard.sides[relaxed, 1] = -np.inf, np.inf
+    relax_until_settled(guard, row, bounds, demands, relaxed)
+    restart(guard)
+    job_of_column = np.full(len(bounds), NONE)
+    job_of_column[column[column != NONE]] = job[column != NONE]
+    return SideRows(guard, side, cluster, workers, queue, start, relaxed, demands, job_of_column)
+
+
+def relax_until_settled(guard: RowGuard, row: Ints, bounds: Floats, demands: Bools, relaxed: Bools) -> None:
+    """Let a pass start with bounds of columns and all that follows from them; rows that these break are relaxed.
+
+    `row` is that of each entry. `relaxed` receives the rows that are not asked as they are.
+    """
     for _ in range(_MOST_RELAXED):
         sums, infinite = _sums(row, guard.row_columns, guard.row_values, bounds, len(guard.sides))
         slack = guard.sides[:, 2]
@@ -303,13 +315,9 @@ def _with_start(
             guard.sides[at, 1 - end] = guard.sums[at, end]
         else:
             guard.sides[at, 0], guard.sides[at, 1] = -np.inf, np.inf
-    restart(guard)
-    job_of_column = np.full(len(bounds), NONE)
-    job_of_column[column[column != NONE]] = job[column != NONE]
-    return SideRows(guard, side, cluster, workers, queue, start, relaxed, demands, job_of_column)
 
 
-def _demands(guard: RowGuard, row: Ints, family: Ints) -> Bools:
+def rows_that_demand(guard: RowGuard, row: Ints, family: Ints) -> Bools:
     """Return which rows a job that does not run may break, also through other variables.
 
     `falls` are the columns that a row may push down once jobs do not run, `rises` those that it may push up.

@@ -86,13 +86,17 @@ def reads_other_variables(side: CheckedModel, placement: CheckedPlacement) -> bo
 
 
 def side_problem(
-    side: CheckedModel, placement: CheckedPlacement, store: ValueStore, limits: MemoryLimits
+    side: CheckedModel,
+    placement: CheckedPlacement,
+    store: ValueStore,
+    limits: MemoryLimits,
+    fixed: Fixed | None = None,
 ) -> SideProblem:
-    """Return the side rows of an instance. Raises DiagnosticError as `ground` does.
+    """Return the side rows of an instance, with values that no plan changes. Raises DiagnosticError as `ground` does.
 
     Terms without a linear form may have any value: the rows are then weaker than those of the model.
     """
-    source = ground(side, structs.replace(store, variables=dict(store.variables), point=None), limits)
+    source = ground(side, structs.replace(store, variables=dict(store.variables), point=None), limits, fixed)
     problem, numbers, rows = source, None, np.arange(source.rows)
     if not source.is_linear:
         try:

@@ -27,6 +27,8 @@ from gpusched_dsl.policies.kernels.slotted_cluster import (
 from gpusched_dsl.policies.kernels.slotted_cover import Cover, cost_of, greedy, search
 from gpusched_dsl.policies.kernels.slotted_guard import ask, ask_one_service_each
 from gpusched_dsl.policies.kernels.slotted_pools import begin_slot, new_turns, split, take_turns
+from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows, restart_rows
+from gpusched_dsl.policies.slotted.cheapest import put_cheapest_that_enters
 
 Stop = Callable[[], bool]
 
@@ -54,9 +56,16 @@ class SlottedResult:
 
 
 def make_plan(
-    cluster: SlottedCluster, guard: Guard, serving: Serving, placing: Placing, stop: Stop | None = None
+    cluster: SlottedCluster,
+    guard: Guard,
+    serving: Serving,
+    placing: Placing,
+    stop: Stop | None = None,
+    rows: SlottedRows | None = None,
 ) -> SlottedResult:
-    """Compute a plan by the rules of a policy; equal calls return equal plans."""
+    """Compute a plan by the rules of a policy; equal calls return equal plans. No job starts where `rows` refuse it."""
+    if rows is not None:
+        restart_rows(rows)
     plan = empty_plan(cluster, len(serving.load))
     state = empty_state(cluster, guard)
     slots = plan.job.shape[1]
@@ -70,7 +79,11 @@ def make_plan(
         for job in cluster.order.tolist():
             if stop is not None and stop():
                 return SlottedResult(plan, unproven, False)
-            if put_cheapest(cluster, plan, state, job, placing.singly) >= 0:
+            if rows is None:
+                node = put_cheapest(cluster, plan, state, job, placing.singly)
+            else:
+                node = put_cheapest_that_enters(rows, cluster, plan, state, job, singly=placing.singly)
+            if node >= 0:
                 update_guard(job, int(cluster.first[job]))
     turns = new_turns(cluster, len(serving.load)) if placing.rule == "by_performance" else None
     for h in range(slots):
@@ -80,13 +93,14 @@ def make_plan(
             unproven += not _cheapest(cluster, serving, plan, state, h)
         if turns is not None:
             begin_slot(cluster, serving, plan, state, turns, h)
-            while (job := take_turns(cluster, serving, plan, state, turns, h)) >= 0:
+            while (job := take_turns(cluster, serving, plan, state, turns, h, rows)) >= 0:
                 update_guard(job, h)
         elif placing.rule == "start_now":
-            job, place = next_start(cluster, plan, state, h, 0, placing.blocking, placing.first_only)
+            how = (placing.blocking, placing.first_only)
+            job, place = next_start(cluster, plan, state, h, 0, *how, rows)
             while job >= 0:
                 update_guard(job, h)
-                job, place = next_start(cluster, plan, state, h, place, placing.blocking, placing.first_only)
+                job, place = next_start(cluster, plan, state, h, place, *how, rows)
         if serving.kind == EQUAL:
             slotted_serving.serve_equal_parts(cluster, serving, plan, h)
         elif serving.kind == IN_TURN:

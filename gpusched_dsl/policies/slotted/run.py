@@ -16,7 +16,9 @@ from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, Check
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedSchedule
+from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
+from gpusched_dsl.policies.rows.slots import slotted_plan_that_obeys
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
@@ -51,21 +53,27 @@ def run_slotted(
     limits: MemoryLimits,
     stop: Callable[[], bool] | None = None,
 ) -> SlottedPlan:
-    """The plan of a policy with `occupies`. Nothing is drawn and nothing kept.
+    """The plan of a policy with `occupies`, which obeys the rows of the model. Nothing is drawn and nothing kept.
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
     """
     assert policy.slots is not None
     starts = slot_is_start(policy)
     instance = read_instance(policy, store, limits)
-    result = make_plan(instance.cluster, instance.guard, instance.serving, placing_of(policy.place), stop)
-    found = _Values(policy, store, limits)
-    found.add(*_of_jobs(policy, instance, result.plan, starts=starts))
-    if policy.slots.serve is not None:
-        found.add(*_of_services(policy, policy.slots.serve, instance, result.plan))
-    for fix in policy.slots.fixes:
-        found.fix(fix)
-    return SlottedPlan(found.values, _statistics(instance, result, found), not result.is_complete, found.outside)
+
+    def plan_with(rows: SlottedRows | None) -> SlottedPlan:
+        assert policy.slots is not None
+        placing = placing_of(policy.place)
+        result = make_plan(instance.cluster, instance.guard, instance.serving, placing, stop, rows)
+        found = _Values(policy, store, limits)
+        found.add(*_of_jobs(policy, instance, result.plan, starts=starts))
+        if policy.slots.serve is not None:
+            found.add(*_of_services(policy, policy.slots.serve, instance, result.plan))
+        for fix in policy.slots.fixes:
+            found.fix(fix)
+        return SlottedPlan(found.values, _statistics(instance, result, found), not result.is_complete, found.outside)
+
+    return slotted_plan_that_obeys(policy, instance, store, limits, plan_with, starts=starts)
 
 
 def _of_jobs(

@@ -1,0 +1,133 @@
+"""Rows of a model asked for jobs in slots: all columns of a job at once, those that it has and those that it has not.
+
+The column of job j on node k in slot h is `guard.column[guard.first[j] + guard.place[k * H + h]]`. What a job takes is
+on the trail of the guard until the caller commits it, or takes it back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpusched_dsl.ir.arrays import Bools, Ints
+from gpusched_dsl.policies.kernels.compiled import compiled_in_place
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, column_of, commit, mark, restart, take, undo
+from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster, SlottedSchedule, SlottedState
+from gpusched_dsl.policies.workload import NONE
+
+
+class SlottedRows(NamedTuple):
+    """The guard of a decision with slots. With `starts` a job has one column, that of its first slot."""
+
+    guard: RowGuard
+    starts: bool
+    deep: Bools  # (J,) a row demands something of the job, or links it to other variables
+
+
+@compiled_in_place
+def restart_rows(rows: SlottedRows) -> None:
+    """Return to the state without jobs."""
+    restart(rows.guard)
+
+
+@compiled_in_place
+def enters(rows: SlottedRows, cluster: SlottedCluster, j: int, k: int, h: int) -> bool:
+    """Let job j run on node k from slot h to its end, and nowhere else; without an effect where a row refuses that.
+
+    Slots after the last one have no columns.
+    """
+    slots = cluster.allowed.shape[2]
+    end = h + 1 if rows.starts else min(h + cluster.length[j, cluster.class_of[k]], slots)
+    at = mark(rows.guard)
+    for t in range(h, end):
+        c = column_of(rows.guard, j, k * slots + t)
+        if c == NONE or not take(rows.guard, c, 1.0):
+            undo(rows.guard, at)
+            return False
+    if not has_no_other(rows, j, end - h):
+        undo(rows.guard, at)
+        return False
+    return True
+
+
+@compiled_in_place
+def has_no_other(rows: SlottedRows, j: int, own: int) -> bool:
+    """Exclude all columns of job j but the `own` that it has; whether no row is broken by that."""
+    if not rows.deep[j]:
+        return True
+    guard = rows.guard
+    wanted = 0  # rows may leave no choice about some others
+    for at in range(guard.first[j], guard.first[j] + len(guard.place)):
+        c = guard.column[at]
+        if c == NONE:
+            continue
+        if guard.bounds[c, 0] > 0.0:
+            wanted += 1
+        elif guard.bounds[c, 1] > 0.0 and not take(guard, c, 0.0):
+            return False
+    return wanted == own
+
+
+@compiled_in_place
+def first_node_that_enters(
+    rows: SlottedRows, cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, c: int, h: int
+) -> int:
+    """Let job j start in slot h on the free node of lowest number of a class that no row refuses; NONE if there is
+    none.
+    """
+    for k in range(state.first_free[c], len(cluster.class_of)):
+        is_free = cluster.class_of[k] == c and plan.job[k, h] < 0 and state.taken[k] == 0
+        if is_free and enters(rows, cluster, j, k, h):
+            return k
+    return NONE
+
+
+@compiled_in_place
+def first_block_that_enters(rows: SlottedRows, cluster: SlottedCluster, j: int, node: Ints, begin: Ints) -> int:
+    """Let job j take the first of some blocks that no row refuses. Its place among them, NONE if there is none."""
+    for at in range(len(node)):
+        if enters(rows, cluster, j, node[at], begin[at]):
+            return at
+    return NONE
+
+
+@compiled_in_place
+def take_single_slots(rows: SlottedRows, j: int, k: int, slots: int, order: Ints, chosen: Ints) -> bool:
+    """Let job j take as many slots of node k as `chosen` has places, the first ones that no row refuses."""
+    at = mark(rows.guard)
+    found = 0
+    for h in order:
+        if found == len(chosen):
+            break
+        c = column_of(rows.guard, j, k * slots + h)
+        before = mark(rows.guard)
+        if c != NONE and take(rows.guard, c, 1.0):
+            chosen[found] = h
+            found += 1
+        else:
+            undo(rows.guard, before)
+    if found == len(chosen) and has_no_other(rows, j, found):
+        return True
+    undo(rows.guard, at)
+    return False
+
+
+@compiled_in_place
+def confirm(rows: SlottedRows) -> None:
+    """Keep what a job takes."""
+    commit(rows.guard)
+
+
+@compiled_in_place
+def take_back(rows: SlottedRows) -> None:
+    """Take all back since the last job that was confirmed."""
+    undo(rows.guard, 0)
+
+
+@compiled_in_place
+def leave_out(rows: SlottedRows, j: int) -> None:
+    """Let job j run nowhere, if no row is broken by that."""
+    at = mark(rows.guard)
+    if has_no_other(rows, j, 0):
+        commit(rows.guard)
+    else:
+        undo(rows.guard, at)

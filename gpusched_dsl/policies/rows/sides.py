@@ -1,0 +1,168 @@
+"""Plans that obey the side rows of a model, where what follows from the jobs of a plan is only known behind it.
+
+The first plan asks no row. If it breaks one, jobs are placed again, and rows refuse places. What a policy decides
+beside its jobs (served loads, values of `fix` lines) is known when all jobs are placed, and may still break a row: then
+its side is moved, and jobs are placed once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from gpusched_dsl.compiling.lowering.fixing import Fixed
+from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.language.checked import CheckedPlacement
+from gpusched_dsl.policies.kernels.row_guard import RowGuard
+from gpusched_dsl.policies.rows.excess import RowExcess
+from gpusched_dsl.policies.rows.guard import guard_of, relax_until_settled, rows_that_demand
+from gpusched_dsl.policies.rows.problem import SideProblem
+from gpusched_dsl.policies.workload import NONE
+
+_MOST_ROUNDS = 10  # plans with sides that are moved further
+_Plan = TypeVar("_Plan")
+
+
+@dataclass(frozen=True, eq=False)
+class Made(Generic[_Plan]):
+    """A plan, its values, and the number of jobs that it does not run. `fits`: all its values have a variable."""
+
+    plan: _Plan
+    values: Fixed
+    missing: int
+    fits: bool = True
+    stopped: bool = False
+
+
+def first_that_obeys(
+    first: Made[_Plan],
+    excess_of_plan: Callable[[Made[_Plan]], RowExcess | None],
+    sides_of_model: Callable[[], Sides],
+    plan_with: Callable[[RowGuard], Made[_Plan]],
+) -> tuple[_Plan, int]:
+    """Return a plan that obeys all rows, and how many rows it was asked for; `first` asks none.
+
+    If none is found, it is the one with most jobs of those that break no limit; `first` if there is none, or if `first`
+    is one. Raises DiagnosticError as `ground` does.
+    """
+    excess = None if first.stopped else excess_of_plan(first)
+    if first.stopped or (excess is None and first.fits):
+        return first.plan, 0
+    sides = sides_of_model()
+    plans = [(first, excess)]
+    for _ in range(_MOST_ROUNDS if sides.broken_limits(excess) else 1):
+        guard = sides.guard()
+        made = plan_with(guard)
+        excess = excess_of_plan(made)
+        if excess is None and made.fits:
+            return made.plan, sides.side.source.rows
+        plans.append((made, excess))
+        if made.stopped or excess is None or not sides.tighten(guard, excess):
+            break
+    obeying = [one for one, excess in plans[1:] if not sides.broken_limits(excess) and one.missing < len(sides.first)]
+    if not sides.broken_limits(plans[0][1]) or not obeying:
+        return first.plan, 0
+    return min(obeying, key=lambda one: one.missing).plan, sides.side.source.rows
+
+
+class Sides:
+    """The side rows of a decision and their sides, which are moved where plans break them.
+
+    The column of job j in place i is `column[first[j] + place[i]]`; it has `most[j]` columns at most. Limits are sides
+    that other jobs may obey, and not only more jobs; `beyond` are rows that no jobs obey. Rows of the variable `served`
+    are limits where they also read the placement, or a variable of `decided`.
+    """
+
+    def __init__(
+        self,
+        side: SideProblem,
+        placement: CheckedPlacement,
+        first: Ints,
+        place: Ints,
+        column: Ints,
+        most: Ints,
+        decided: frozenset[str] = frozenset(),
+        served: str | None = None,
+    ) -> None:
+        self.side, self.most = side, most
+        self.first, self.place, self.column = first, place, column
+        self.job = np.repeat(np.arange(len(first)), len(place))
+        self.lower, self.upper = side.problem.row_lower.copy(), side.problem.row_upper.copy()
+        self.can_ask_demands = True
+
+        source = side.source
+        row, columns, values = source.matrix.row_of, source.matrix.columns, source.matrix.values
+        own, loads, by_jobs = (np.zeros(source.columns, dtype=np.bool_) for _ in range(3))
+        own[source.variable(placement.variable).slice] = True
+        for family in source.variables:
+            loads[family.slice] |= family.name == served
+            by_jobs[family.slice] |= family.name in decided
+        by_jobs &= source.lower < source.upper
+        has_loads, has_jobs, may_change = (np.zeros(source.rows, dtype=np.bool_) for _ in range(3))
+        has_loads[row[loads[columns]]] = True
+        has_jobs[row[(own | by_jobs)[columns]]] = True
+        may_change[row[(source.lower < source.upper)[columns]]] = True
+        self.beyond = np.zeros(source.rows, dtype=np.bool_)
+        self.is_limit = np.repeat((has_jobs | (may_change & ~has_loads))[:, None], 2, axis=1)  # lower and upper sides
+        self.is_limit[row[own[columns] & (values > 0)], 0] = False
+        self.is_limit[row[own[columns] & (values < 0)], 1] = False
+
+    def guard(self) -> RowGuard:
+        """Return the rows as kernels ask them, without jobs.
+
+        Rows that no plan obeys are relaxed; if there are such, no row asks for jobs.
+        """
+        guard, relaxed = self._guard()
+        if relaxed.any() and self.can_ask_demands:
+            self.can_ask_demands = False
+            at = np.flatnonzero(self.side.rows != NONE)
+            limit = self.is_limit[self.side.rows[at]]
+            self.lower[at[~limit[:, 0]]], self.upper[at[~limit[:, 1]]] = -np.inf, np.inf
+            guard, relaxed = self._guard()
+        beyond = self.side.rows[relaxed[: len(self.side.rows)]]
+        self.beyond[beyond[beyond != NONE]] = True
+        return guard
+
+    def _guard(self) -> tuple[RowGuard, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+        problem = replace(self.side.problem, row_lower=self.lower, row_upper=self.upper)
+        guard = guard_of(problem, self.first, self.place, self.column, self.job, self.most, self.side.columns)
+        row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
+        bounds = guard.start_bounds.copy()
+        reached = np.zeros(len(bounds), dtype=np.bool_)
+        reached[self.column[self.column != NONE]] = True
+        family = self.side.columns[self.side.columns != NONE]
+        nowhere = family[~reached[family]]
+        bounds[nowhere, 1] = np.maximum(bounds[nowhere, 0], 0.0)
+        relaxed = np.zeros(len(guard.sides), dtype=np.bool_)
+        relax_until_settled(guard, row, bounds, rows_that_demand(guard, row, self.side.columns), relaxed)
+        return guard, relaxed
+
+    def broken_limits(self, excess: RowExcess | None) -> int:
+        """Return how many limits a plan breaks; rows that jobs cannot obey count in no plan."""
+        if excess is None:
+            return 0
+        limit = (self.is_limit & ~self.beyond[:, None])[: len(excess.above)]
+        return int((((excess.below > 0) & limit[:, 0]) | ((excess.above > 0) & limit[:, 1])).sum())
+
+    def tighten(self, guard: RowGuard, excess: RowExcess) -> bool:
+        """Refuse what a plan has in the limits that it breaks, and ask nothing that it misses; return whether that
+        changes a side.
+
+        `guard` has entered the jobs of the plan. The rest of a row is what else the plan has in it.
+        """
+        at = np.flatnonzero((self.side.rows != NONE) & (self.side.rows < len(excess.above)))
+        at = at[~self.beyond[self.side.rows[at]]]
+        row = self.side.rows[at]
+        above, below = excess.above[row], excess.below[row]
+        least = np.where(guard.infinite[at, 0] == 0, guard.sums[at, 0], np.inf)
+        most = np.where(guard.infinite[at, 1] == 0, guard.sums[at, 1], -np.inf)
+        lower, upper = self.lower.copy(), self.upper.copy()
+        less, more = np.minimum(upper[at], least) - above, np.maximum(lower[at], most) + below
+        upper[at] = np.where(above > 0, np.where(self.is_limit[row, 1], less, np.inf), upper[at])
+        lower[at] = np.where(below > 0, np.where(self.is_limit[row, 0], more, -np.inf), lower[at])
+        changed = bool((lower != self.lower).any() or (upper != self.upper).any())
+        self.lower, self.upper = lower, upper
+        return changed
