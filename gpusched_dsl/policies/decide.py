@@ -53,7 +53,8 @@ class Decision:
     `statistics` are counts and seconds, such as `iterations` and `compile_seconds`. For the next plan: `again`, in how
     long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs. `bound` is the
     bound on the first objective of the model that the prices of the policy prove, None for other policies. `outside`
-    are values of the plan that the model has no elements for, so they are not in `values`.
+    are values of the plan that the model has no elements for, so they are not in `values`. `obeys_rows`: the rows of
+    the model that roles do not explain were evaluated, and the plan breaks none.
     """
 
     values: Mapping[str, VariableValues]
@@ -65,6 +66,7 @@ class Decision:
     remembered: Mapping[str, VariableValues] = field(default_factory=dict)
     bound: float | None = None
     outside: Mapping[str, VariableValues] = field(default_factory=dict)
+    obeys_rows: bool = False
 
 
 def decide(
@@ -164,6 +166,7 @@ def _decide(
         outcome.stopped,
         replanning_times(policy, cluster, outcome.schedule, store, limits),
         values_to_remember(policy, cluster, outcome.schedule, instructions, store, limits),
+        obeys_rows=asked.checked,
     )
 
 
@@ -184,7 +187,7 @@ def _decide_on_gangs(
     plan, asked, compiling = plan_gangs(policy, gangs, instructions, start, store, limits, known)
     statistics = {"iterations": 0.0, "compile_seconds": compiling, **asked.statistics()}
     values = {cluster.placement.variable: gangs.values_of(plan)}
-    return Decision(values, time.perf_counter() - began, statistics=statistics)
+    return Decision(values, time.perf_counter() - began, statistics=statistics, obeys_rows=asked.checked)
 
 
 def compares_plans(policy: CheckedPolicy) -> bool:

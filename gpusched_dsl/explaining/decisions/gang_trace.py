@@ -10,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.gangs.reader import GangCluster
-from gpusched_dsl.policies.gangs.run import run_gangs
+from gpusched_dsl.policies.gangs.run import plan_gangs, run_gangs
 from gpusched_dsl.policies.gangs.workload import GangSchedule
 from gpusched_dsl.policies.workload import Instructions
 
@@ -31,21 +31,29 @@ def trace_gang(
 
     `names` are those of jobs and nodes. The rule places jobs one by one, in the order of the queue.
     """
-    queue = lines.order
+    asked = plan_gangs(policy, gangs, lines, start, store, limits)[1]
+    rows, guard = asked.found, None if asked.found is None else asked.found.guard
+    queue = lines.order if asked.lines is None else asked.lines.order
+    if number not in queue:
+        return "constraints that want other jobs too leave it out", (), False
     before = queue[: int(np.flatnonzero(queue == number)[0])]
-    earlier = run_gangs(policy, gangs, lines._replace(order=before), start, store, limits)
+    earlier = run_gangs(policy, gangs, lines._replace(order=before), start, store, limits, guard=guard)
     free = _free_text(gangs, earlier, names[1])
     waiting = before[~earlier.runs[before]]
     if len(waiting) and any(rule.name == "wait" for rule in policy.place):
         return f"the queue stops at `{names[0][int(waiting[0])]}`, which waits by the rule `wait`", free, False
-    plan = run_gangs(policy, gangs, lines._replace(order=queue[: len(before) + 1]), start, store, limits)
+    plan = run_gangs(policy, gangs, lines._replace(order=queue[: len(before) + 1]), start, store, limits, guard=guard)
     if plan.runs[number]:
         return "", free, True
     work = gangs.work
     ways = np.arange(work.first_way[number], work.first_way[number + 1])
     if not len(ways):
         return "the policy lists no way to run it", free, False
-    return f"no room for its {int(work.workers[ways].min())} workers at once", free, False
+    workers = int(work.workers[ways].min())
+    row = None if rows is None else rows.refusal(number)
+    if row is not None:
+        return f"`{row}` admits no nodes for its {workers} workers at once", free, False
+    return f"no room for its {workers} workers at once", free, False
 
 
 def _free_text(gangs: GangCluster, plan: GangSchedule, nodes: Sequence[str]) -> tuple[str, ...]:

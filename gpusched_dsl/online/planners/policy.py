@@ -66,10 +66,10 @@ class PolicyPlanner:
             known=request.known,
             priced=False,
         )
-        values = decision.values
+        values, obeys_rows = decision.values, decision.obeys_rows
         if request.running is not None and not self.policy.keep and self.policy.split is None:
             model, store = request.instance.scenario.model, request.instance.store
-            values = relabel_values(model, store, values, request.running)
+            values, obeys_rows = relabel_values(model, store, values, request.running), False
         return Plan(
             values,
             self.name,
@@ -77,6 +77,7 @@ class PolicyPlanner:
             again=decision.again,
             remembered=decision.remembered,
             obeys_roles=True,
+            obeys_rows=obeys_rows,
         )
 
 

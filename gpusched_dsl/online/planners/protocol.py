@@ -24,7 +24,8 @@ class Plan:
 
     `again` are jobs (codes) and in how long each wants a new plan; `remembered` values of parameters of jobs that the
     policy keeps for its next plan. `objective` and `bound` are what the method claims, None where it claims nothing.
-    `obeys_roles`: an engine of policies has verified that the plan obeys the roles of the placement.
+    `obeys_roles`: an engine of policies has verified that the plan obeys the roles of the placement; `obeys_rows`: and
+    all other rows, as the check of plans would find out again.
     """
 
     values: Mapping[str, VariableValues]
@@ -37,6 +38,7 @@ class Plan:
     remembered: Mapping[str, VariableValues] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     obeys_roles: bool = False
+    obeys_rows: bool = False
 
     @property
     def violation(self) -> str:

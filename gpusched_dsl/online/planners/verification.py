@@ -46,7 +46,7 @@ class PlanCheck:
 
     def __call__(self, instance: Instance, plan: Plan, number: int) -> BrokenRows | None:
         """Return what the plan with this number violates; None if nothing is found."""
-        if plan.status == "none" or plan.objective is not None:
+        if plan.status == "none" or plan.objective is not None or (plan.obeys_rows and not self.full):
             return None
         side = None
         if not self.full and plan.obeys_roles and instance.scenario.model.placement is not None:

@@ -48,6 +48,8 @@ class RowsAsked:
         self.model = side_model(model)
         self.any = cluster.placement.variable in self.model.rows.variables
         self.found: SideRows | None = None
+        self.lines: Instructions | None = None  # with the queue that meets what rows demand
+        self.checked = False  # whether the plan was evaluated and breaks no row
 
     def first_that_obeys(
         self, plan: PlanWith[_Plan], running: Callable[[_Plan], Running], lines: Instructions
@@ -57,13 +59,15 @@ class RowsAsked:
             return plan(None, lines, False)
         if reads_other_variables(self.model.rows, self.cluster.placement):
             outcome = plan(None, lines, False)
-            if self.obeys(self.values_of(running(outcome))):
+            self.checked = self.obeys(self.values_of(running(outcome)))
+            if self.checked:
                 return outcome
         self.found = side_rows_of(
             self.model.rows, self.cluster, self.store, self.limits, self.workers, lines.order, self.start
         )
         if self.found.demands.any():
             self.found, lines = self._meet_demands(self.found, plan, running, lines)
+        self.lines = lines
         return plan(self.found.guard, lines, False)
 
     @staticmethod

@@ -113,6 +113,29 @@ class SideRows:
         """Return the guard for other jobs."""
         return _with_start(self.side, self.cluster, self.workers, queue, self.start, self.relaxed & self.demands)
 
+    def refusal(self, job: int) -> str | None:
+        """The name of the row that kept a job waiting in the pass that ended last, None if rows did not.
+
+        Of the rows with too little left for it beside other jobs, that with most of its columns: the row of a rack
+        rather than that of a node, and one that other jobs fill rather than one of its own.
+        """
+        guard = self.guard
+        if guard.refusing[job] == NONE:
+            return None
+        row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
+        owner = self.job_of_column[guard.row_columns]
+        own, shared = owner == job, np.zeros(len(guard.sides), dtype=np.bool_)
+        shared[row[(owner != NONE) & (owner != job)]] = True
+        above = own & (guard.row_values > 0)
+        least = np.full(len(guard.sides), np.inf)
+        np.minimum.at(least, row[above], guard.row_values[above])
+        left = guard.sides[:, 1] + guard.sides[:, 2] - guard.sums[:, 0]
+        full = shared & (guard.infinite[:, 0] == 0) & (left < least * self.workers[job])
+        full[guard.counts[LIMITS] :] = False
+        columns = np.bincount(row[above], minlength=len(guard.sides)) * full
+        best = int(np.argmax(columns)) if len(columns) else 0
+        return self.name(best if len(columns) and columns[best] > 0 else int(guard.refusing[job]))
+
     def name(self, row: int) -> str | None:
         """The name of a row in the model, None for one that states no row of it."""
         source = int(self.side.rows[row]) if 0 <= row < len(self.side.rows) else NONE
