@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 from decimal import Decimal
 from typing import Any
@@ -288,6 +289,9 @@ def test_answers_of_the_api_server() -> None:
         list(answering((403, {"message": "forbidden"})).list("/x"))
     with pytest.raises(ClusterUnavailable, match="not a list of objects"):
         list(answering((200, {"items": 3})).list("/x"))
+    for other in ({}, {"kind": "Status", "status": "Failure"}, b""):
+        with pytest.raises(ClusterUnavailable, match="not a list of objects"):
+            list(answering((200, other)).list("/x"))
     with pytest.raises(ClusterUnavailable, match="no JSON object"):
         answering((200, [1])).get("/x")
 
@@ -298,6 +302,13 @@ def test_answers_of_the_api_server() -> None:
         (KueueCluster, {"chekc": "x"}, "chekc: is unknown"),
         (KueueCluster, {"boost": "x"}, "boost: must be an integer"),
         (KueueCluster, {"retry_seconds": -1}, "retry_seconds: must be"),
+        (KueueCluster, {"retry_seconds": math.inf}, "retry_seconds: must be"),
+        (KueueCluster, {"retry_seconds": math.nan}, "retry_seconds: must be"),
+        (KueueCluster, {"timeout": math.inf}, "timeout: must be at most"),
+        (KueueCluster, {"fields": {"queue": "example.com/q"}}, "fields: `queue` is a field of the driver"),
+        (PodScheduler, {"fields": {"gpus": "example.com/g"}}, "fields: `gpus` is a field of the driver"),
+        (PodScheduler, {"fields": {"due": ""}}, "fields: must name labels"),
+        (PodScheduler, {"resource": ""}, "resource: must not be empty"),
         (KueueCluster, {"left_out": "drop"}, "left_out: must be wait, admit, reject"),
         (PodScheduler, {"fields": {"due": 3}}, "fields: must name labels"),
         (PodScheduler, {"check": "x"}, "check: is unknown"),

@@ -137,3 +137,23 @@ def test_objects_that_cannot_be_read_do_not_end_the_run(tmp_path: Path) -> None:
     assert [name for name, _ in server.bound] == ["p"]
     left_out = [one.message for one in told if "ml/wrong/" in one.message]
     assert len(left_out) == 1, told
+
+
+def test_an_answer_of_another_kind_is_no_empty_cluster(tmp_path: Path) -> None:
+    """A proxy that answers `{}` for a while changes nothing: no node fails, and no job ends or starts again."""
+    server = ServerInMemory([node("g1")], [wanted("a", 4), wanted("b", 8)])
+    send, broken = server.send, []
+
+    def through_a_proxy(method: str, path: str, headers: Any, body: Any) -> Answer:
+        if method == "GET" and 20 <= server.time - EPOCH < 60:
+            broken.append(path)
+            return Answer(200, b"{}")
+        return send(method, path, headers, body)
+
+    server.send = through_a_proxy  # type: ignore[method-assign]
+    told = server.drive(tmp_path, 20)
+    assert broken
+    assert [d.code for d in told if "cannot be observed" in d.message] == ["GSM5405"]
+    assert len(server.bound) == 1, "the other job does not fit beside it"
+    events = [json.loads(line) for line in (tmp_path / "shadow" / "cluster.jsonl").read_text().splitlines()]
+    assert not [one for one in events if one.get("gone") or one.get("types") == {}]

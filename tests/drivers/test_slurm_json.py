@@ -293,6 +293,8 @@ def test_settings_of_slurm() -> None:
         ({"actions": "rest"}, "actions: must be"),
         ({"actions": "rest", "api": "http://x:6820", "version": "v0.0.40"}, "actions: by REST are known for v0.0.38"),
         ({"timeout": -1}, "timeout: must be positive"),
+        ({"timeout": 1e300}, "timeout: must be at most"),
+        ({"partition": ""}, "partition: must not be empty"),
     ):
         with pytest.raises(ValueError, match=message):
             SlurmCluster.from_settings(settings)

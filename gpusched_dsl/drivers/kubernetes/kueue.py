@@ -43,6 +43,7 @@ from gpusched_dsl.drivers.protocol import (
     ActionRefused,
     Observation,
 )
+from gpusched_dsl.drivers.toml_reader import LONGEST_WAIT
 
 CONTROLLER = "gpusched-dsl/plan"  # `controllerName` of our admission checks
 ATTEMPTS = 5  # at a change that somebody else makes at the same time
@@ -78,10 +79,10 @@ class KueueCluster:
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> KueueCluster:
         """Read the section [kueue]. Raises ValueError with `key: reason` for a wrong entry."""
-        check_settings(settings, _KEYS)
+        check_settings(settings, _KEYS, FIELDS)
         retry = settings.get("retry_seconds")
-        if retry is not None and not (retry >= 0 and retry == int(retry)):
-            raise ValueError("retry_seconds: must be an integer of at least 0")
+        if retry is not None and not (0 <= retry <= LONGEST_WAIT and retry == int(retry)):
+            raise ValueError(f"retry_seconds: must be an integer from 0 to {LONGEST_WAIT:g}")
         left_out = settings.get("left_out", "wait")
         if left_out not in ANSWERS:
             raise ValueError(f"left_out: must be {', '.join(ANSWERS)}")

@@ -53,7 +53,7 @@ class PodScheduler:
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> PodScheduler:
         """Read the section [kubernetes]. Raises ValueError with `key: reason` for a wrong entry."""
-        check_settings(settings, _KEYS)
+        check_settings(settings, _KEYS, FIELDS)
         return cls(connect(settings), selection_of(settings), settings.get("scheduler", cls.scheduler))
 
     # --- observe -----------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched_dsl.drivers.kubernetes.api import KubernetesApi
 from gpusched_dsl.drivers.kubernetes.objects import Gpus
 from gpusched_dsl.drivers.toml_reader import timeout_of
+from gpusched_dsl.drivers.value_source import COMMON_FIELDS
 
 COMMON: Mapping[str, type | tuple[type, ...]] = {
     "kubeconfig": str, "context": str, "namespace": str, "nodes": str, "resource": str, "type_label": str,
@@ -33,8 +34,12 @@ class Selection:
         return {"labelSelector": self.nodes} if self.nodes else {}
 
 
-def check_settings(settings: Mapping[str, Any], own: Mapping[str, type | tuple[type, ...]]) -> None:
-    """Raises ValueError with `key: reason` for an unknown entry or a value of another kind."""
+def check_settings(
+    settings: Mapping[str, Any], own: Mapping[str, type | tuple[type, ...]], fields: Collection[str]
+) -> None:
+    """Raises ValueError with `key: reason` for an unknown entry, a value of another kind, an empty text, and a further
+    field with the name of one of the `fields` that jobs have.
+    """
     known = {**COMMON, **own}
     for key, value in settings.items():
         kind = known.get(key)
@@ -42,9 +47,14 @@ def check_settings(settings: Mapping[str, Any], own: Mapping[str, type | tuple[t
             raise ValueError(f"{key}: is unknown; known are {', '.join(known)}")
         if not isinstance(value, kind) or isinstance(value, bool):
             raise ValueError(f"{key}: must be {_NAMES[kind]}")
+        if value == "":
+            raise ValueError(f"{key}: must not be empty; omit it for the default")
     extra = settings.get("fields", {})
-    if not all(isinstance(value, str) for value in extra.values()):
+    if not all(isinstance(value, str) and value for value in extra.values()):
         raise ValueError('fields: must name labels or annotations, as in `due = "example.com/due"`')
+    taken = [name for name in extra if name in COMMON_FIELDS or name in fields]
+    if taken:
+        raise ValueError(f"fields: `{taken[0]}` is a field of the driver; choose another name")
 
 
 def selection_of(settings: Mapping[str, Any]) -> Selection:

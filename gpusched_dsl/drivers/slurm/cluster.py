@@ -49,6 +49,8 @@ class SlurmCluster:
                 raise ValueError(f"{key}: is unknown; known are {', '.join(_KEYS)}")
             if isinstance(value, bool) or not isinstance(value, kind):
                 raise ValueError(f"{key}: must be a {'number' if key == 'timeout' else 'text'}")
+            if value == "":
+                raise ValueError(f"{key}: must not be empty; omit it for the default")
         timeout = timeout_of(settings)
         commands = Commands(settings.get("commands"), timeout)
         address, actions = settings.get("api", "commands"), settings.get("actions", "commands")
