@@ -158,22 +158,33 @@ class Case:
 
 
 def draw(seed: int) -> Case:
-    """Three or four nodes with at most four jobs, and one or two gangs."""
+    """Three or four nodes, at most five jobs, one or two gangs; some of each fourth case need one move after another."""
     rng = random.Random(seed)
-    gpus = tuple(rng.choice((2, 4, 4)) for _ in range(rng.randint(3, 4)))
+    if seed % 4 == 3:
+        return _chain(rng)
+    gpus = tuple(rng.choice((3, 4, 4, 5)) for _ in range(rng.choice((3, 3, 4))))
     rack = tuple(rng.randint(0, 1) for _ in gpus)
-    room, jobs = list(gpus), []
-    for _ in range(rng.randint(2, 4)):
+    room, jobs, most = list(gpus), list[Job](), 8 - len(gpus)
+    for _ in range(10):
         size, node = rng.choice((1, 1, 2, 3)), rng.randrange(len(gpus))
-        if room[node] >= size:
+        if room[node] >= size and len(jobs) < most:
             room[node] -= size
-            times = rng.randint(0, 4), rng.randint(0, 2), rng.randint(0, 3)
-            jobs.append(
-                Job(node, size, rng.randint(0, 1), rng.randint(0, 2), *times, rng.random() < 0.8, rng.random() < 0.8)
-            )
+            jobs.append(_job(rng, node, size, may_move=rng.random() < 0.9, may_halt=rng.random() < 0.6))
     gangs = tuple(
-        Gang(rng.randint(1, 2), rng.choice((2, 3, 4)), rng.randint(2, 30), rng.randint(0, 3), rng.random() < 0.4)
-        for _ in range(rng.randint(1, 2))
+        Gang(rng.choice((1, 1, 2)), rng.choice((2, 3, 4)), rng.randint(5, 60), rng.randint(0, 3), rng.random() < 0.3)
+        for _ in range(rng.choice((1, 1, 2)))
     )
-    budgets = (rng.choice((1, 2, 9)), rng.choice((1, 9)), rng.choice((1, 2, 9)))
+    budgets = (rng.choice((1, 2, 9, 9)), rng.choice((1, 9, 9)), rng.choice((1, 2, 9, 9)))
     return Case(gpus, rack, tuple(jobs), gangs, *budgets)
+
+
+def _job(rng: random.Random, node: int, size: int, *, may_move: bool = True, may_halt: bool = True) -> Job:
+    times = rng.randint(0, 4), rng.randint(0, 2), rng.randint(0, 6)
+    return Job(node, size, rng.randint(0, 1), rng.randint(0, 2), *times, may_move, may_halt)
+
+
+def _chain(rng: random.Random) -> Case:
+    """The job on the last node has room on the second one, once a job has moved from there to the first one."""
+    fixed = [_job(rng, node, size, may_move=False, may_halt=False) for node, size in ((0, 3), (1, 1))]
+    jobs = (*fixed, _job(rng, 1, 1), _job(rng, 2, 3))
+    return Case((4, 4, 4), (0, 0, 1), jobs, (Gang(1, 4, rng.randint(5, 60), 3, False),), 9, 9, 9)
