@@ -158,7 +158,7 @@ class Case:
 
 
 def draw(seed: int) -> Case:
-    """Three or four nodes, at most five jobs, one or two gangs; some of each fourth case need one move after another."""
+    """Three or four nodes, at most five jobs, one or two gangs; each fourth may need one move after another."""
     rng = random.Random(seed)
     if seed % 4 == 3:
         return _chain(rng)

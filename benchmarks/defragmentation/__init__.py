@@ -1,0 +1,1 @@
+"""Room for gangs in a fragmented cluster: models beside rules of other schedulers."""
