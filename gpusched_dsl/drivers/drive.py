@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import MAXYEAR, UTC, datetime
 from typing import Any
 
 import msgspec
@@ -49,6 +49,7 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import LiveParts, live_parts
 
 JOURNAL, ACTIONS, HISTORY, ORIGIN, MODE = "run.db", "actions.jsonl", "cluster.jsonl", "drive.json", "mode"
+LONGEST = 1000 * 365.25 * 86400.0  # seconds since the start of a run
 Report = Callable[[Diagnostic], None]
 
 
@@ -161,9 +162,8 @@ def start_of_run(settings: DriveSettings, now: Callable[[], float], *, create: b
         if path.exists():
             found: str = msgspec.json.decode(path.read_bytes(), type=dict[str, str])["start"]
             return _with_zone(start_of(found))
-        start = (
-            datetime.fromtimestamp(int(now()), UTC) if settings.start is None else _with_zone(start_of(settings.start))
-        )
+        at = int(now())
+        start = datetime.fromtimestamp(at, UTC) if settings.start is None else _stated_start(settings.start, at)
         if create:
             settings.folder.mkdir(parents=True, exist_ok=True)
             path.write_bytes(msgspec.json.encode({"start": start.isoformat()}) + b"\n")
@@ -186,6 +186,20 @@ def _check_mode(settings: DriveSettings, *, acts: bool) -> None:
         message = f"`{settings.folder}` has the records of a run {'with' if found == 'act' else 'without'} `--act`"
         help = "use another `folder` in the cluster file: the jobs of these records run by other decisions"
         raise DiagnosticError([Diagnostic(RECORD, message, help=help)])
+
+
+def _stated_start(text: str, now: float) -> datetime:
+    """The start of the cluster file. Raises DiagnosticError (GSM5402): before it, and long after it, no time passes."""
+    start = start_of(text)
+    if start.year <= 1 or start.year >= MAXYEAR:  # no other zone may have such a date
+        start = start.replace(tzinfo=UTC)
+    start = _with_zone(start)
+    passed = now - start.timestamp()
+    if not 0 <= passed <= LONGEST:
+        message = f"`start` is {text}, {'in the future' if passed < 0 else 'more than a thousand years ago'}"
+        help = "omit it: time 0 is then that of the first observation"
+        raise DiagnosticError([Diagnostic("GSM5402", message, help=help)])
+    return start
 
 
 def _with_zone(start: datetime) -> datetime:

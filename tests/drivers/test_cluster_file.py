@@ -155,6 +155,16 @@ def test_time_limits_have_their_unit(tmp_path: Path) -> None:
         read_settings(path)
 
 
+@pytest.mark.parametrize(
+    ("start", "why"), [("2036-01-01T00:00Z", "future"), ("9999-12-31", "future"), ("0001-01-01", "ago")]
+)
+def test_starts_at_which_no_time_passes(start: str, why: str, tmp_path: Path) -> None:
+    path = write_files(tmp_path, cluster=f'start = "{start}"\n{CLUSTER}')
+    with pytest.raises(DiagnosticError, match=rf"`start` is {start}, .*{why}"):
+        run_driver(path, SimulatedCluster({"g1": 4}), 1)
+    assert not (tmp_path / "shadow").exists()
+
+
 def test_constants_after_a_date(tmp_path: Path) -> None:
     """A constant is treated like a field: in its unit or that of the parameter, after a date, times a field."""
     deadline = 'deadline = { value = 4, after = "submitted" }'
