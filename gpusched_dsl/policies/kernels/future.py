@@ -244,10 +244,12 @@ def gpu_for(
 
 @compiled_in_place
 def earliest_start(
-    future: Future, segment: int, time: float, k: int, size: int, parts: int, needs: Floats, w: int, before: float
-) -> float:
-    """The earliest start of a way on a node of a kind, from this segment on, if it is before a time, else infinite."""
-    best, start = before, future.start[segment]
+    future: Future, segment: int, time: float, k: int, size: int, parts: int, needs: Floats, w: int, after: float,
+    before: float,
+) -> float:  # fmt: skip
+    """The earliest start of a way on a node of a kind, from this segment on and not earlier than `after`, if it is
+    before a time, else infinite."""
+    best, start = before, max(future.start[segment], after)
     for g in range(1 if size >= parts else future.units[k] // parts):
         best = min(best, _first_fit(future, segment, start, best, time, k, size, parts, needs, w, g))
         if best == start:

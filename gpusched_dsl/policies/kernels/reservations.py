@@ -87,7 +87,7 @@ def backfill(
             if ranked[at] != NONE and _place(future, ways, full, plan, j, ranked[at], guard):
                 break
         if plan.node[j] == NONE and (every or not any_reserved):
-            reserved[j] = _reserve(future, ways, ranked, j)
+            reserved[j] = _reserve(future, ways, ranked, j, guard is not None)
             any_reserved = any_reserved or reserved[j] < NEVER
 
 
@@ -270,11 +270,20 @@ def _has_part(spare: Ints, segment: int, size: int) -> bool:
 
 
 @compiled_in_place
-def _reserve(future: Future, ways: Ways, ranked: Ints, j: int) -> float:
+def _reserve(future: Future, ways: Ways, ranked: Ints, j: int, asks: bool) -> float:
     """Reserve the earliest start of a job; by its best way and the first node where several start then.
 
-    Infinite if there is none.
+    Infinite if there is none. `asks`: rows may have refused its start now, however much room there is. They are not
+    known for later, so the earliest start is when the first job ends.
     """
+    after = 0.0
+    if asks:
+        after = NEVER
+        for segment in range(future.taken[0]):
+            if 0.0 < future.start[segment] < after:
+                after = future.start[segment]
+        if after == NEVER:
+            return NEVER
     best, chosen, chosen_way = NEVER, NONE, NONE
     following, begins, kind, free = future.following, future.start, future.kind, future.free
     for at in range(ways.first_way[j], ways.first_way[j + 1]):
@@ -290,11 +299,13 @@ def _reserve(future: Future, ways: Ways, ranked: Ints, j: int) -> float:
                 if untouched:
                     continue  # all such nodes are alike
                 untouched = True
+            if asks:
+                segment = segment_at(future, n, after)
             while segment != NONE and kind[segment] != NONE and free[segment] < least:
                 if not whole and _has_part(future.spare, segment, size):
                     break
                 segment = following[segment]
-            if segment == NONE or begins[segment] >= best:
+            if segment == NONE or max(begins[segment], after) >= best:
                 continue
             for place in range(len(ways.units) if rented else 1):
                 k = ways.largest_first[place] if rented else ways.node_kind[n]
@@ -303,7 +314,7 @@ def _reserve(future: Future, ways: Ways, ranked: Ints, j: int) -> float:
                 w = ways.like_at[j, k, form]
                 if w == NONE:
                     continue
-                start = earliest_start(future, segment, ways.time[w], k, size, ways.parts, ways.needs, w, best)
+                start = earliest_start(future, segment, ways.time[w], k, size, ways.parts, ways.needs, w, after, best)
                 if start < best:
                     best, chosen, chosen_way = start, n, w
     if chosen != NONE:

@@ -163,6 +163,8 @@ class AllJobs:
         """Reserve the earliest start; of equal ones the best way, the first node and the largest kind."""
         best: tuple[float, Seat] | None = None
         times = sorted({0.0, *(t for s in self.stays for t in (s.start, s.end) if t < math.inf)})
+        if self.allows:  # it may have refused the start now, and is not asked for later
+            times = [time for time in times if time > 0]
         for way in listed:
             for node in self.nodes:
                 for other in self.alike(way):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from all_jobs import AllJobs
-from instance_reader import Code, Reader
+from instance_reader import Code, Instance, Reader
 from interpreter import Allows, Interpreter
 from msgspec import structs
 
@@ -72,13 +72,17 @@ class Decision:
         allows: Allows | None = None,
     ) -> set[Code]:
         """The plan of the interpreter."""
-        store = with_prices(policy, with_job_facts(policy, self.store, LIMITS, known), LIMITS, None).store
-        instance = Reader(policy, with_stages(policy, store, LIMITS)).run()
+        instance = self.instance(policy, known)
         keeps = any(rule.name == "running" for rule in policy.keep)
         kept = running if keeps else ()
         if any(rule.name in rules_of_engine("standalone") for rule in policy.place):
             return AllJobs(policy, instance, kept, allows, facts_of(known)).run()
         return Interpreter(policy, instance, kept, allows).run()
+
+    def instance(self, policy: CheckedPolicy, known: JobFacts | None = None) -> Instance:
+        """The decision as the policy sees it."""
+        store = with_prices(policy, with_job_facts(policy, self.store, LIMITS, known), LIMITS, None).store
+        return Reader(policy, with_stages(policy, store, LIMITS)).run()
 
     @property
     def variable(self) -> str:

@@ -11,6 +11,7 @@ from all_jobs import Undetermined
 from comparing import GENERIC_NAMES, Decision, decision_of, some_facts, some_of
 from instance_reader import Code
 from interpreter import Allows
+from queue_interpreter import Queues, queue_text
 from random_decisions import POLICIES, WORLDS, Drawn, drawn, with_side_rows
 from shipped import DEMANDS, SHIPPED, policies_for
 
@@ -24,19 +25,44 @@ def keeps(policy: CheckedPolicy, what: str) -> bool:
     return any(rule.name == what for rule in policy.keep)
 
 
+def node_at(decision: Decision) -> int:
+    placement = decision.scenario.model.placement
+    assert placement is not None
+    at = placement.position("node")
+    assert at is not None
+    return at
+
+
+def stay(decision: Decision, plan: set[Code], running: Sequence[Code]) -> int:
+    """How many jobs, the first index, stay on their node."""
+    at = node_at(decision)
+    return len({(e[0], e[at]) for e in plan} & {(e[0], e[at]) for e in running})
+
+
+def nodes_by_kind(decision: Decision, policy: CheckedPolicy, plan: set[Code]) -> list[tuple[int, list[Code]]]:
+    """The jobs of each node, without its name: nodes of one kind are equal."""
+    at, kinds = node_at(decision), decision.instance(policy).node_kind
+    found = {node: sorted(e[:at] + e[at + 1 :] for e in plan if e[at] == node) for node in {e[at] for e in plan}}
+    return sorted((kinds[node].number, jobs) for node, jobs in found.items())
+
+
 def plans(
     decision: Decision,
     policies: Sequence[CheckedPolicy],
     rng: np.random.Generator,
     known: JobFacts | None = None,
     allows: Allows | None = None,
-) -> Iterator[tuple[str, set[Code], set[Code]]]:
+) -> Iterator[tuple[str, object, object]]:
     """The plan of each policy and what the interpreter expects: without and with running jobs."""
     running: list[Code] = []
     for policy in policies:
-        for now in ([], running) if keeps(policy, "running") and running else ([],):
-            plan = decision.plan(policy, now, known)
-            yield policy.name, plan, decision.expected(policy, now, known, allows)
+        for now in ([], running) if policy.keep and running else ([],):
+            plan, expected = decision.plan(policy, now, known), decision.expected(policy, now, known, allows)
+            if now and keeps(policy, "nodes"):  # equal nodes are exchanged, for jobs to stay
+                assert stay(decision, plan, now) >= stay(decision, expected, now)
+                yield policy.name, nodes_by_kind(decision, policy, plan), nodes_by_kind(decision, policy, expected)
+            else:
+                yield policy.name, plan, expected
         running = some_of(plan, rng)
 
 
@@ -117,6 +143,25 @@ def test_policies_of_the_library_follow_their_steps(model: str) -> None:
 def test_many_plans_of_the_library_follow_their_steps(model: str, batch: int) -> None:
     for seed in range(15 * batch, 15 * batch + 15):
         assert_equal_plans_of_the_library(model, seed, policies_for(model))
+
+
+def assert_equal_queues(seed: int) -> None:
+    decision = decision_of(queue_text(seed))
+    for name in decision.workspace.policies:
+        policy = decision.policy(name)
+        assert decision.plan(policy) == Queues(policy, decision.store).run(), (seed, name)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_queues_of_the_library_follow_their_steps(seed: int) -> None:
+    assert_equal_queues(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(6))
+def test_many_queues_of_the_library_follow_their_steps(batch: int) -> None:
+    for seed in range(50 * batch, 50 * batch + 50):
+        assert_equal_queues(seed)
 
 
 # --- what is drawn ---------------------------------------------------------------------------------------------------
