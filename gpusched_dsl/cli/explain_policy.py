@@ -14,6 +14,7 @@ from gpusched_dsl.language.blocks.policies.describe import policy_in_words, sett
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.library import any_policy_named, policy_named
+from gpusched_dsl.policies.rows.asking import rows_in_words
 from gpusched_dsl.reporting.document import json_text
 
 NO_SCENARIO = {"GSM4016", "GSM6005", "GSM6006"}  # none, several, or one of another model
@@ -24,7 +25,7 @@ def explain_policy(options: argparse.Namespace, output: Output) -> int:
     policy = _policy(options, output)
     if options.json == STDOUT:
         output.only_diagnostics()
-    words = policy_in_words(policy)
+    words = [*policy_in_words(policy), *rows_in_words(policy)]
     output.say(f"{policy.name} for {policy.model.name}{f': {policy.doc}' if policy.doc else ''}")
     output.say()
     for line in words:

@@ -160,6 +160,7 @@ class PlacementPass:
         guard: RowGuard | None = None,
     ) -> None:  # fmt: skip
         self.on_rule, self.guard = on_rule, guard
+        self.refusing = int(NONE)  # the row that refused the last job last, NONE: none did
         self.work, self.look, self.instructions, self.scratch = work, look, instructions, scratch
         self.plan, self.drawing, self.rng = plan, drawing, rng
         sum_odds(work, instructions, scratch)
@@ -171,6 +172,7 @@ class PlacementPass:
     def place(self, j: int) -> bool:
         """Try the rules in their order; return False if the queue stops at this job."""
         lines, work = self.instructions, self.work
+        self.refusing = int(NONE)
         first = first_choice(
             work.first_way, lines.ranked, lines.preferred, lines.way_list, lines.way_odds, self.scratch.odds, j,
             self.drawing, self.rng,
@@ -202,6 +204,8 @@ class PlacementPass:
 
     def _try_and_report(self, at: int, j: int, w: int) -> bool:
         placed = self._try_rule(at, j, w)
+        if self.guard is not None and not placed and self.guard.refusing[j] != NONE:
+            self.refusing = int(self.guard.refusing[j])
         if self.on_rule is not None:
             self.on_rule(at, w, placed)
         return placed

@@ -10,6 +10,7 @@ from gpusched_dsl.policies.catalogue import listed_policies, listed_rules
 from gpusched_dsl.policies.generic.catalogue import GENERIC
 from gpusched_dsl.policies.generic.listing import listed_generic
 from gpusched_dsl.policies.library import any_policy_named
+from gpusched_dsl.policies.rows.asking import rows_in_words
 
 
 def policies(file: ModelFile | None, *, model: str | None = None, rules: bool = False) -> dict[str, Any]:
@@ -36,6 +37,6 @@ def describe_policy(file: ModelFile | None, *, policy: str, model: str | None = 
         "policy": found.name,
         "model": found.model.name,
         "doc": found.doc,
-        "words": policy_in_words(found),
+        "words": [*policy_in_words(found), *rows_in_words(found)],
         "settings": [{"name": s.name, "text": s.text, "meaning": s.meaning} for s in settings_of(found)],
     }

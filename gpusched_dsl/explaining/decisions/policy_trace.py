@@ -32,6 +32,7 @@ from gpusched_dsl.policies.kernels.construct import begin, look_up, make_scratch
 from gpusched_dsl.policies.plug_ins import PlacementPass, plug_ins
 from gpusched_dsl.policies.prices.values import with_prices
 from gpusched_dsl.policies.queues.run import appends
+from gpusched_dsl.policies.rows.asking import traced_rows
 from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone
@@ -149,7 +150,7 @@ class _PolicyTracer:
             )  # fmt: skip
         assert start is not None
         ways, more = self._list_configurations()
-        attempts, refused, free = self._trace_placement(queue, start)
+        attempts, refused, free = self._trace_placement(queue, start, limits)
         return Turn(
             policy.name, queue.index(self.number) + 1, len(queue), tuple((n, v[0]) for n, v in keys), ways, more,
             attempts, refused, free, tuple(notes),
@@ -229,7 +230,7 @@ class _PolicyTracer:
     # --- placing -----------------------------------------------------------------------------------------------------
 
     def _trace_placement(
-        self, queue: list[int], start: Schedule
+        self, queue: list[int], start: Schedule, limits: MemoryLimits
     ) -> tuple[tuple[RuleAttempt, ...], str, tuple[str, ...]]:
         """Return the rules tried for the job at its turn, why it waits, and the free capacity then."""
         work, lines, policy = self.cluster.work, self.lines, self.policy
@@ -244,7 +245,9 @@ class _PolicyTracer:
             attempts.append(RuleAttempt(rules[rule], self.configuration_text(way) if own else "", placed))
 
         rng = np.random.default_rng(0)
-        before = PlacementPass(work, look, lines, scratch, plan, False, rng)
+        rows = traced_rows(policy.model, self.cluster, self.ev.store, limits, lines.order, start)
+        guard = None if rows is None else rows.guard
+        before = PlacementPass(work, look, lines, scratch, plan, False, rng, guard=guard)
         for j in queue[: queue.index(self.number)]:
             if plan.node[j] == NONE and not before.place(j):
                 return (
@@ -253,14 +256,18 @@ class _PolicyTracer:
                     (),
                 )
         free = self._free(plan)
-        own = PlacementPass(work, look, lines, scratch, plan, False, rng, record)
+        own = PlacementPass(work, look, lines, scratch, plan, False, rng, record, guard)
         own.place(self.number)
         if plan.node[self.number] != NONE:
             return tuple(attempts), "", free
         if not (lines.ranked[work.first_way[self.number] : work.first_way[self.number + 1]] != NONE).any():
             return tuple(attempts), "the policy lists no way to run it", free
         listed_rules = ", ".join(f"`{rule}`" for rule in rules if PLACE.get(rule, _OTHER).takes != "no way")
-        return tuple(attempts), f"none of {listed_rules} finds room for a listed way", free
+        reason = f"none of {listed_rules} finds room for a listed way"
+        refusal = "" if rows is None or own.refusing == NONE else rows.refusal_text(own.refusing, self.number)
+        if refusal:
+            reason += f" that the constraints of the model allow: {refusal}"
+        return tuple(attempts), reason, free
 
     def _free(self, plan: Schedule) -> tuple[str, ...]:
         """The most that a node of each kind has left, and how many have nothing on them."""

@@ -25,7 +25,7 @@ from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
 from gpusched_dsl.online.simulation.world import DONE, FUTURE, WAITING
-from gpusched_dsl.policies.covers import side_rows
+from gpusched_dsl.policies.rows.problem import side_model
 
 SAME = 1e-9
 
@@ -80,8 +80,8 @@ def reasons_against(loop: EventLoop, policy: CheckedPolicy) -> list[str]:
     found = replay_obstacles(policy, replay_facts(online))
     if online.charged == "nodes" or (online.charged == "" and loop.placement.item("node_rate") is not None):
         found.append("the cost of a node depends on all of its jobs")
-    if loop.examine is not None and (side := list(side_rows(online.base).constraints)):
-        found.append(f"each plan is verified against `{side[0]}`, which no role of the placement implies")
+    if online.base.placement is not None and (side := list(side_model(online.base).checked.constraints)):
+        found.append(f"each plan obeys `{side[0]}`, which no role of the placement implies")
     return found
 
 

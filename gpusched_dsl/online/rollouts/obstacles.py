@@ -12,6 +12,7 @@ from gpusched_dsl.online.replay.eligibility import forms_of, replay_facts, role_
 from gpusched_dsl.online.replay.failing import PartialValues
 from gpusched_dsl.policies.gangs.run import has_gangs
 from gpusched_dsl.policies.queues.run import appends
+from gpusched_dsl.policies.rows.problem import rows_over_places
 from gpusched_dsl.policies.rules import FINISH_CODES, PLACE_CODES
 from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.standalone import is_standalone
@@ -62,6 +63,8 @@ def _of_policy(planner: PolicyPlanner, online: CheckedOnline) -> list[str]:
         partial = PartialValues(forms.still)
         for item in placement.items:
             found += role_obstacles(item, policy, forms, partial, job)
+    if placement is not None and (side := rows_over_places(policy.model)):
+        found.append(f"each plan obeys `{side[0]}`, which no role of the placement implies")
     rules = [*policy.place, *policy.finish, *policy.keep]
     known = {*PLACE_CODES, *FINISH_CODES, "running", "nodes"}
     found += [f"`{policy.name}` has the rule `{rule.text}`" for rule in rules if rule.text not in known]

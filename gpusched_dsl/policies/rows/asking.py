@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
+import numpy as np
+
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard
 from gpusched_dsl.policies.rows.demands import QueueRepair
-from gpusched_dsl.policies.rows.guard import Running, SideRows, side_rows_of
+from gpusched_dsl.policies.rows.guard import Running, SideRows, running_of, side_rows_of
 from gpusched_dsl.policies.rows.problem import broken_side_rows, reads_other_variables, side_model
-from gpusched_dsl.policies.workload import NONE, Instructions
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule
 
+TOO_LARGE = "GSM3001"
+_MOST_TRACED = 300_000  # places
 _MOST_STEPS = 60  # passes to meet the rows that demand something
 _Plan = TypeVar("_Plan")
 PlanWith: TypeAlias = Callable[[RowGuard | None, Instructions, bool], _Plan]  # the last: one pass, no draws and moves
@@ -50,6 +56,7 @@ class RowsAsked:
         self.found: SideRows | None = None
         self.lines: Instructions | None = None  # with the queue that meets what rows demand
         self.checked = False  # whether the plan was evaluated and breaks no row
+        self.too_large = False
 
     def first_that_obeys(
         self, plan: PlanWith[_Plan], running: Callable[[_Plan], Running], lines: Instructions
@@ -57,14 +64,21 @@ class RowsAsked:
         """Return the plan that the rows allow. Raises DiagnosticError as `ground` does."""
         if not self.any:
             return plan(None, lines, False)
+        outcome = None
         if reads_other_variables(self.model.rows, self.cluster.placement):
             outcome = plan(None, lines, False)
             self.checked = self.obeys(self.values_of(running(outcome)))
             if self.checked:
                 return outcome
-        self.found = side_rows_of(
-            self.model.rows, self.cluster, self.store, self.limits, self.workers, lines.order, self.start
-        )
+        try:
+            self.found = side_rows_of(
+                self.model.rows, self.cluster, self.store, self.limits, self.workers, lines.order, self.start
+            )
+        except DiagnosticError as error:
+            if any(d.code != TOO_LARGE for d in error.diagnostics):
+                raise
+            self.too_large = True  # the plan is verified, as every plan
+            return plan(None, lines, False) if outcome is None else outcome
         if self.found.demands.any():
             self.found, lines = self._meet_demands(self.found, plan, running, lines)
         self.lines = lines
@@ -101,7 +115,33 @@ class RowsAsked:
         return {self.cluster.placement.variable: VariableValues(codes, running.value)}
 
     def statistics(self) -> dict[str, float]:
-        """Return how many rows were asked, and how many of them the running jobs break; nothing if none was."""
+        """Return how many rows were asked, and how many of them are relaxed; or that there are too many to ask."""
         if self.found is None:
-            return {}
+            return {"side_rows_too_large": 1.0} if self.too_large else {}
         return {"side_rows": float(self.found.side.source.rows), "relaxed_rows": float(self.found.relaxed.sum())}
+
+
+def traced_rows(
+    model: CheckedModel, cluster: Cluster, store: ValueStore, limits: MemoryLimits, queue: Ints, start: Schedule
+) -> SideRows | None:
+    """Return the side rows for the trace of a pass, None where there are none or asking them would take too long."""
+    side = side_model(model).rows
+    if cluster.placement.variable not in side.variables:
+        return None
+    if reads_other_variables(side, cluster.placement) and len(cluster.work.job) * len(cluster.nodes) > _MOST_TRACED:
+        return None
+    workers = np.ones(len(cluster.jobs), dtype=np.int64)
+    return side_rows_of(side, cluster, store, limits, workers, queue, running_of(start))
+
+
+def rows_in_words(policy: CheckedPolicy) -> list[str]:
+    """Return a line that names the constraints that a policy asks for each place, none where roles say all."""
+    placement = policy.model.placement
+    if placement is None or policy.slots is not None or placement.has_gangs:
+        return []
+    if placement.item("place_from_end") is not None or placement.item("slot") is not None:
+        return []
+    names = ", ".join(f"`{name}`" for name in side_model(policy.model).checked.constraints)
+    if not names:
+        return []
+    return [f"A job takes the first place that breaks no constraint that the placement does not imply: {names}."]

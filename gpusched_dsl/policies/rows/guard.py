@@ -15,6 +15,7 @@ from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import INTEGRALITY, ROW_SLACK
 from gpusched_dsl.language.checked import CheckedModel
+from gpusched_dsl.language.text.numbers import number_text, with_unit
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.row_guard import (
     LIMITS,
@@ -135,6 +136,22 @@ class SideRows:
         columns = np.bincount(row[above], minlength=len(guard.sides)) * full
         best = int(np.argmax(columns)) if len(columns) else 0
         return self.name(best if len(columns) and columns[best] > 0 else int(guard.refusing[job]))
+
+    def refusal_text(self, row: int, job: int) -> str:
+        """Return which row refused a job, and how full it is, for a reader; empty for one that states no row."""
+        name = self.name(row)
+        if name is None:
+            return ""
+        guard = self.guard
+        entries = slice(int(guard.row_starts[row]), int(guard.row_starts[row + 1]))
+        own = self.job_of_column[guard.row_columns[entries]] == job
+        adds = guard.row_values[entries][own]
+        least, most = float(guard.sums[row, 0]), float(guard.sides[row, 1])
+        if not len(adds) or adds.min() <= 0 or not np.isfinite(most) or guard.infinite[row, 0]:
+            return f"`{name}` would be broken"
+        unit = self.side.source.row_family(int(self.side.rows[row])).unit
+        texts = [with_unit(number_text(round(v, 9) + 0.0), unit) for v in (least, most, float(adds.min()))]
+        return f"`{name}` is {texts[0]} of at most {texts[1]}, and the job adds {texts[2]}"
 
     def name(self, row: int) -> str | None:
         """The name of a row in the model, None for one that states no row of it."""
