@@ -37,7 +37,16 @@ from gpusched_dsl.policies.kernels.drawing import SchedulePool, draw_queue, keep
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule, fits_empty, has_room, put, shared_gpu
 from gpusched_dsl.policies.kernels.pricing import price
-from gpusched_dsl.policies.kernels.row_guard import CLOSES, REFUSING, RowGuard, admits, enter, holds, restart
+from gpusched_dsl.policies.kernels.row_guard import (
+    CLOSES,
+    RowGuard,
+    admits,
+    enter,
+    holds,
+    last_refusal,
+    note_refusal,
+    restart,
+)
 from gpusched_dsl.policies.rules import FINISH_CODES, MOVE_CODES, PLACE_CODES
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
@@ -146,7 +155,7 @@ def run_passes(
                 break
         one.finish(queue, start)
         cost = price(work, plan, kind_of_price)
-        if guard is not None and guard.counts[CLOSES] == 1 and not holds(guard, plan.node, plan.way):
+        if guard is not None and guard.ints[CLOSES] == 1 and not holds(guard, plan.node, plan.way):
             cost = np.inf
         keep(work, pool, plan, cost, turn)
 
@@ -204,8 +213,8 @@ class PlacementPass:
 
     def _try_and_report(self, at: int, j: int, w: int) -> bool:
         placed = self._try_rule(at, j, w)
-        if self.guard is not None and not placed and self.guard.refusing[j] != NONE:
-            self.refusing = int(self.guard.refusing[j])
+        if self.guard is not None and not placed and (row := last_refusal(self.guard, j)) != NONE:
+            self.refusing = row
         if self.on_rule is not None:
             self.on_rule(at, w, placed)
         return placed
@@ -239,7 +248,7 @@ class PlacementPass:
             return True
         allowed = bool(admits(self.guard, w, n))
         if not allowed:
-            self.guard.refusing[j] = self.guard.counts[REFUSING]
+            note_refusal(self.guard, j)
         return allowed
 
     def _apply_added_rule(self, name: str, j: int, n: int, w: int) -> None:

@@ -23,7 +23,7 @@ from gpusched_dsl.policies.kernels.gangs import (
     place_ways_of_gangs,
     take_turns_with_gangs,
 )
-from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of, restart
 from gpusched_dsl.policies.max_min import order_of_ways, shares_of_time
 from gpusched_dsl.policies.rows.asking import RowsAsked
 from gpusched_dsl.policies.standalone import known_times
@@ -99,7 +99,7 @@ class _Run:
         hold_running(work, future, plan, times_of(work, plan))
         guard = self.guard
         if guard is not None:
-            guard.refusing[:] = NONE
+            arrays_of(guard).refused[:] = NONE
             restart(guard)
         if rules[0].name == "fair_share":
             users = self.roles.users()
@@ -162,8 +162,9 @@ def with_required_gangs(work: GangWorkload, start: GangSchedule, guard: RowGuard
     They run whatever their place in the queue, as long as their nodes have room.
     """
     way, node = np.nonzero(work.kind[:, None] == work.node_kind[None, :])
-    column = guard.column[guard.first[way] + guard.place[node]]
-    workers = np.where(column == NONE, 0, np.rint(guard.start_bounds[column, 0])).astype(np.int64)
+    arrays = arrays_of(guard)
+    column = arrays.column[arrays.first[way] + arrays.place[node]]
+    workers = np.where(column == NONE, 0, np.rint(arrays.start_bounds[column, 0])).astype(np.int64)
     job = work.job[way]
     wanted = (workers > 0) & ~start.runs[job]
     whole = np.bincount(job[wanted], weights=workers[wanted], minlength=len(start.runs))

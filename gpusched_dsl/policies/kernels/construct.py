@@ -29,7 +29,7 @@ from gpusched_dsl.policies.kernels.candidate_search import (
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place, compiled_inline
 from gpusched_dsl.policies.kernels.free_capacity import put
 from gpusched_dsl.policies.kernels.ranking import order_rows
-from gpusched_dsl.policies.kernels.row_guard import REFUSING, RowGuard, enter
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, begin_turn, enter, note_refusal
 from gpusched_dsl.policies.rules import PLACE_CODES
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
 
@@ -254,7 +254,7 @@ def place_jobs(
             continue
         outcome = UNPLACED
         if guard is not None:
-            guard.counts[REFUSING], guard.refusing[j] = NONE, NONE
+            begin_turn(guard, j)
         first = given
         if given == NONE:
             first = first_choice(first_way, ranked, preferred, way_list, way_odds, sums, j, drawing, rng)
@@ -266,7 +266,7 @@ def place_jobs(
                 break
             if code == WAIT:
                 if guard is not None:
-                    guard.refusing[j] = guard.counts[REFUSING]
+                    note_refusal(guard, j)
                 return STOPPED
             if code == NEXT_CHOICE:
                 if listing == NONE:
@@ -368,7 +368,7 @@ def place_jobs(
             outcome = PLACED
             break
         if guard is not None and outcome == UNPLACED:
-            guard.refusing[j] = guard.counts[REFUSING]
+            note_refusal(guard, j)
     return outcome
 
 

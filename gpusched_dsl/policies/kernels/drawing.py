@@ -80,7 +80,7 @@ def draw_passes(
         )
         finish(work, look, instructions.finish, plan, queue, start, guard)
         cost = price(work, plan, kind_of_price)
-        if guard is not None and guard.counts[CLOSES] == 1 and not holds(guard, plan.node, plan.way):
+        if guard is not None and guard.ints[CLOSES] == 1 and not holds(guard, plan.node, plan.way):
             cost = np.inf  # a row demands a job that does not run
         keep(work, pool, plan, cost, turn)
 

@@ -11,7 +11,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.construct import Lookups
 from gpusched_dsl.policies.kernels.ranking import TOLERANCE, are_same
-from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds, holds_with
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds, holds_with, keep_place, kept_way
 from gpusched_dsl.policies.rules import FINISH_CODES
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
@@ -125,11 +125,11 @@ def shrink(
             return
     if guard is not None:
         for j in tenants:
-            guard.kept[j, 1] = way[j]
+            keep_place(guard, j, n, way[j])
             way[j] = like_at[j, new, form[way[j]]]
         fits = holds(guard, node, way)
         for j in tenants:
-            way[j] = guard.kept[j, 1]
+            way[j] = kept_way(guard, j)
         if not fits:
             return
     for r in range(needs.shape[1]):

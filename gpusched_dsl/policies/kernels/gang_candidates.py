@@ -17,14 +17,24 @@ from gpusched_dsl.policies.gangs.workload import GangWorkload
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.gang_nodes import ANYWHERE, ONE_NODE, fewest_racks
 from gpusched_dsl.policies.kernels.row_guard import (
+    COLUMN_ROWS,
+    COLUMN_STARTS,
+    COLUMN_VALUES,
+    DEEP,
+    INFINITE,
     REFUSING,
+    ROW_COUNT,
+    SIDES,
     RowGuard,
     at_most,
     column_of,
     largest_value,
+    lower_of,
     mark,
+    room_of,
     take,
     undo,
+    upper_of,
 )
 from gpusched_dsl.policies.workload import NONE
 
@@ -55,7 +65,7 @@ def make_search(work: GangWorkload, guard: RowGuard | None) -> GangSearch:
     """Arrays for a pass."""
     nodes, rows = len(work.node_kind), 0
     if guard is not None:
-        rows = len(guard.sides)
+        rows = int(guard.ints[ROW_COUNT])
     numbers = np.zeros((8, nodes), np.int64)
     return GangSearch(
         numbers[0], numbers[1], numbers[2], np.full(len(work.units), np.int64(NONE)),
@@ -189,30 +199,30 @@ def _rows_leave_room(work: GangWorkload, most: Ints, workers: int, search: GangS
 
     The row of a rack or a team is in no conflict with a single node, and would be found full only after trying all.
     """
-    within, factor = search.within, search.factor
+    within, factor, ints, floats = search.within, search.factor, guard.ints, guard.floats
     total, fits = 0, True
     for step in range(3):  # add up, compare, and clear for the next time
         for n in range(len(most)):
             if most[n] <= 0:
                 continue
             c = column_of(guard, search.way_on[work.node_kind[n]], n)
-            more = most[n] - max(int(guard.bounds[c, 0]), 0)
+            more = most[n] - max(int(lower_of(guard, c)), 0)
             if step == 0:
                 total += most[n]
-            for entry in range(guard.column_starts[c], guard.column_starts[c + 1]):
-                r, a = guard.column_rows[entry], guard.column_values[entry]
+            for entry in range(ints[ints[COLUMN_STARTS] + c], ints[ints[COLUMN_STARTS] + c + 1]):
+                r, a = ints[ints[COLUMN_ROWS] + entry], floats[ints[COLUMN_VALUES] + entry]
                 side = _UPPER if a > 0 else _LOWER
                 if step == 0:
                     factor[r, side] = abs(a) if within[r, side] == 0 else min(factor[r, side], abs(a))
                     within[r, side] += more
                 elif step == 1:
-                    if guard.infinite[r, side] > 0 or within[r, side] == 0:
+                    if ints[ints[INFINITE] + 2 * r + side] > 0 or within[r, side] == 0:
                         continue
-                    room = guard.sides[r, 1] - guard.sums[r, 0] if a > 0 else guard.sums[r, 1] - guard.sides[r, 0]
+                    room = room_of(guard, r, a)
                     if room < np.inf:
-                        admitted = int(max(np.floor((room + guard.sides[r, 2]) / factor[r, side]), 0.0))
+                        admitted = int(max(np.floor((room + floats[ints[SIDES] + 4 * r + 2]) / factor[r, side]), 0.0))
                         if total - within[r, side] + min(admitted, within[r, side]) < workers:
-                            guard.counts[REFUSING] = r
+                            ints[REFUSING] = r
                             fits = False
                 else:
                     within[r, side] = 0
@@ -229,8 +239,8 @@ def _close(work: GangWorkload, j: int, guard: RowGuard) -> bool:
             if work.node_kind[n] != work.kind[w]:
                 continue
             c = column_of(guard, w, n)
-            if c == NONE or guard.bounds[c, 0] == guard.bounds[c, 1]:
+            if c == NONE or lower_of(guard, c) == upper_of(guard, c):
                 continue
-            if guard.bounds[c, 0] > 0 or (guard.deep[c] and not take(guard, c, 0.0)):
+            if lower_of(guard, c) > 0 or (guard.ints[guard.ints[DEEP] + c] == 1 and not take(guard, c, 0.0)):
                 return False
     return True

@@ -13,7 +13,7 @@ from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.future import NEVER, SLACK, Future
 from gpusched_dsl.policies.kernels.gang_candidates import EXCLUDED, SEATED, GangSearch, make_search, seat
 from gpusched_dsl.policies.kernels.gang_nodes import ANYWHERE, ONE_NODE, ONE_RACK, fewest_racks, hold, workers_on
-from gpusched_dsl.policies.kernels.row_guard import REFUSING, RowGuard, commit
+from gpusched_dsl.policies.kernels.row_guard import REFUSING, RowGuard, begin_turn, commit, note_refusal
 from gpusched_dsl.policies.workload import NONE
 
 # --- one job ---------------------------------------------------------------------------------------------------------
@@ -97,14 +97,14 @@ def start_now(
     for n in range(len(counts)):
         search.rest[n] = future.free[n]
     if guard is not None:
-        guard.counts[REFUSING] = NONE
+        guard.ints[REFUSING] = NONE
     time = find(work, future, used, listed, 0.0, search, guard)
     if guard is not None:
         if time >= 0.0:
-            guard.refusing[j] = NONE
+            begin_turn(guard, j)
             commit(guard)
-        elif guard.counts[REFUSING] != NONE:
-            guard.refusing[j] = guard.counts[REFUSING]
+        elif guard.ints[REFUSING] != NONE:
+            note_refusal(guard, j)
     if time < 0.0:
         return False
     _take(work, future, 0.0, time, way_on, counts)

@@ -1,6 +1,6 @@
 """Rows of a model asked for jobs in slots: all columns of a job at once, those that it has and those that it has not.
 
-The column of job j on node k in slot h is `guard.column[guard.first[j] + guard.place[k * H + h]]`. What a job takes is
+The column of job j on node k in slot h is `column[first[j] + place[k * H + h]]` of the guard. What a job takes is
 on the trail of the guard until the caller commits it, or takes it back.
 """
 
@@ -10,7 +10,20 @@ from typing import NamedTuple
 
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled_in_place
-from gpusched_dsl.policies.kernels.row_guard import RowGuard, column_of, commit, mark, restart, take, undo
+from gpusched_dsl.policies.kernels.row_guard import (
+    COLUMN,
+    FIRST,
+    PLACE,
+    RowGuard,
+    column_of,
+    commit,
+    lower_of,
+    mark,
+    restart,
+    take,
+    undo,
+    upper_of,
+)
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.workload import NONE
 
@@ -54,15 +67,16 @@ def has_no_other(rows: SlottedRows, j: int, own: int) -> bool:
     """Exclude all columns of job j but the `own` that it has; whether no row is broken by that."""
     if not rows.deep[j]:
         return True
-    guard = rows.guard
+    guard, ints = rows.guard, rows.guard.ints
     wanted = 0  # rows may leave no choice about some others
-    for at in range(guard.first[j], guard.first[j] + len(guard.place)):
-        c = guard.column[at]
+    first = ints[COLUMN] + ints[ints[FIRST] + j]
+    for at in range(first, first + ints[COLUMN] - ints[PLACE]):  # as many as there are places
+        c = ints[at]
         if c == NONE:
             continue
-        if guard.bounds[c, 0] > 0.0:
+        if lower_of(guard, c) > 0.0:
             wanted += 1
-        elif guard.bounds[c, 1] > 0.0 and not take(guard, c, 0.0):
+        elif upper_of(guard, c) > 0.0 and not take(guard, c, 0.0):
             return False
     return wanted == own
 

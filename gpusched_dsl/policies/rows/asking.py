@@ -102,7 +102,7 @@ class RowsAsked:
             else:  # given up: nothing is changed for it
                 repair, lines = QueueRepair(original), lines._replace(order=original)
                 rows = rows.for_queue(original).without(row if step < _MOST_STEPS else int(NONE))
-        rows.guard.counts[CLOSES] = 1
+        rows.guard.ints[CLOSES] = 1
         return rows, lines
 
     def obeys(self, values: Mapping[str, VariableValues]) -> bool:

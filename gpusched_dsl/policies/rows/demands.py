@@ -73,7 +73,7 @@ class QueueRepair:
 
 def _jobs_of(rows: SideRows, row: int, running: Running) -> tuple[Bools, Bools]:
     """Return which jobs help to meet a row by running, and for which running jobs it demands something."""
-    guard = rows.guard
+    guard = rows.arrays
     helping, asking = (np.zeros(len(rows.workers), dtype=np.bool_) for _ in range(2))
     if row == NONE:
         return helping, asking
@@ -94,7 +94,7 @@ def _jobs_of(rows: SideRows, row: int, running: Running) -> tuple[Bools, Bools]:
 
 def _reached(rows: SideRows, row: int) -> Bools:
     """Return the jobs with columns in rows that are linked to a row by other variables."""
-    guard, job_of = rows.guard, rows.job_of_column
+    guard, job_of = rows.arrays, rows.job_of_column
     seen: set[int] = set()
     found = np.zeros(len(rows.workers), dtype=np.bool_)
     next_rows: Sequence[int] = [row]

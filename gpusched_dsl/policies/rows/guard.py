@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,11 @@ from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.row_guard import (
     LIMITS,
     REFUSING,
+    GuardArrays,
     RowGuard,
+    arrays_of,
     commit,
+    guard_with,
     holds_values,
     is_broken,
     restart,
@@ -68,6 +72,11 @@ class SideRows:
     demands: Bools
     job_of_column: Ints  # NONE for a column of another variable
 
+    @cached_property
+    def arrays(self) -> GuardArrays:
+        """The arrays of the guard by name."""
+        return arrays_of(self.guard)
+
     def unmet(self, running: Running) -> int | None:
         """Return a row that a plan breaks once no other job runs (NONE: an unknown one), None if there is none."""
         if not self.demands.any():
@@ -76,23 +85,23 @@ class SideRows:
         if holds_values(self.guard, column, point):
             return None
         broken = np.flatnonzero(self._broken_by_places(point))
-        return int(broken[0]) if len(broken) else int(self.guard.counts[REFUSING])
+        return int(broken[0]) if len(broken) else int(self.guard.ints[REFUSING])
 
     def columns_of(self, running: Running) -> Ints:
         """Return the column of each row of a plan, NONE where the model has none."""
-        guard = self.guard
+        guard = self.arrays
         found: Ints = guard.column[guard.first[running.way] + guard.place[running.node]]
         return found
 
     def point_of(self, running: Running) -> Floats:
         """Return the values of all columns of the placement's variable in a plan."""
-        point, column = np.zeros(len(self.guard.bounds)), self.columns_of(running)
+        point, column = np.zeros(len(self.arrays.bounds)), self.columns_of(running)
         point[column[column != NONE]] = running.value[column != NONE]
         return point
 
     def _broken_by_places(self, point: Floats) -> Bools:
         """Return which rows of the placement's variable alone a plan breaks."""
-        guard = self.guard
+        guard = self.arrays
         row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
         value = np.bincount(row, weights=guard.row_values * point[guard.row_columns], minlength=len(guard.sides))
         others = np.zeros(len(guard.sides), dtype=np.bool_)
@@ -120,8 +129,8 @@ class SideRows:
         Of the rows with too little left for it beside other jobs, that with most of its columns: the row of a rack
         rather than that of a node, and one that other jobs fill rather than one of its own.
         """
-        guard = self.guard
-        if guard.refusing[job] == NONE:
+        guard = self.arrays
+        if guard.refused[job] == NONE:
             return None
         row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
         owner = self.job_of_column[guard.row_columns]
@@ -132,17 +141,17 @@ class SideRows:
         np.minimum.at(least, row[above], guard.row_values[above])
         left = guard.sides[:, 1] + guard.sides[:, 2] - guard.sums[:, 0]
         full = shared & (guard.infinite[:, 0] == 0) & (left < least * self.workers[job])
-        full[guard.counts[LIMITS] :] = False
+        full[self.guard.ints[LIMITS] :] = False
         columns = np.bincount(row[above], minlength=len(guard.sides)) * full
         best = int(np.argmax(columns)) if len(columns) else 0
-        return self.name(best if len(columns) and columns[best] > 0 else int(guard.refusing[job]))
+        return self.name(best if len(columns) and columns[best] > 0 else int(guard.refused[job]))
 
     def refusal_text(self, row: int, job: int) -> str:
         """Return which row refused a job, and how full it is, for a reader; empty for one that states no row."""
         name = self.name(row)
         if name is None:
             return ""
-        guard = self.guard
+        guard = self.arrays
         entries = slice(int(guard.row_starts[row]), int(guard.row_starts[row + 1]))
         own = self.job_of_column[guard.row_columns[entries]] == job
         adds = guard.row_values[entries][own]
@@ -220,17 +229,38 @@ def guard_of(
     row_trail = min(4 * entries + 1024, 2 * _MOST_TRAIL)
     rows = len(row_lower)
     sums, infinite = _sums(row, columns, values, bounds, rows)
-    return RowGuard(
-        first, place, column,
-        starts, columns, values,
-        by_column.indptr.astype(np.int64), by_column.indices.astype(np.int64), by_column.data.astype(np.float64),
-        np.stack((row_lower, row_upper, ROW_SLACK * np.maximum(1.0, size), reach), axis=1), loud, deep, integer,
-        bounds, sums, infinite, bounds.copy(), sums.copy(), infinite.copy(), np.full(len(workers), NONE), limited,
-        np.zeros((len(workers), 2), np.int64),
-        np.zeros(trail, np.int64), np.zeros((trail, 2)), np.zeros(row_trail, np.int64), np.zeros((row_trail, 2)),
-        np.zeros((row_trail, 2), np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.bool_),
-        np.array([0, 0, NONE, problem.rows, 0]),
-    )  # fmt: skip
+    arrays = GuardArrays(
+        first=first,
+        place=place,
+        column=column,
+        row_starts=starts,
+        row_columns=columns,
+        column_starts=by_column.indptr.astype(np.int64),
+        column_rows=by_column.indices.astype(np.int64),
+        loud=loud.astype(np.int64),
+        deep=deep.astype(np.int64),
+        integer=integer.astype(np.int64),
+        infinite=infinite,
+        start_infinite=infinite,
+        refused=np.full(len(workers), NONE),
+        limited=limited,
+        kept=np.zeros((len(workers), 2), np.int64),
+        trail_column=np.zeros(trail, np.int64),
+        trail_row=np.zeros(row_trail, np.int64),
+        trail_infinite=np.zeros((row_trail, 2), np.int64),
+        queue=np.zeros(rows, np.int64),
+        queued=np.zeros(rows, np.int64),
+        row_values=values,
+        column_values=by_column.data.astype(np.float64),
+        sides=np.stack((row_lower, row_upper, ROW_SLACK * np.maximum(1.0, size), reach), axis=1),
+        bounds=bounds,
+        start_bounds=bounds,
+        sums=sums,
+        start_sums=sums,
+        trail_bounds=np.zeros((trail, 2)),
+        trail_sums=np.zeros((row_trail, 2)),
+    )
+    return guard_with(arrays, problem.rows)
 
 
 def _pure_limits(
@@ -299,7 +329,8 @@ def _with_start(
     first, place, column = columns_of_places(side, cluster)
     lengths = np.diff(np.append(first, len(column)))
     job = np.repeat(cluster.work.job, lengths)
-    guard = guard_of(side.problem, first, place, column, job, workers, side.columns)
+    built = guard_of(side.problem, first, place, column, job, workers, side.columns)
+    guard = arrays_of(built)
 
     closed = np.ones(len(workers), dtype=np.bool_)
     closed[queue] = False
@@ -315,21 +346,22 @@ def _with_start(
     own = column[first[start.way] + place[start.node]]
     bounds[own[own != NONE]] = start.value[own != NONE, None]
     row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
-    demands = rows_that_demand(guard, row, side.columns)
+    demands = rows_that_demand(built, row, side.columns)
     relaxed = np.zeros(len(guard.sides), dtype=np.bool_) if freed is None else freed.copy()
     guard.sides[relaxed, 0], guard.sides[relaxed, 1] = -np.inf, np.inf
-    relax_until_settled(guard, row, bounds, demands, relaxed)
-    restart(guard)
+    relax_until_settled(built, row, bounds, demands, relaxed)
+    restart(built)
     job_of_column = np.full(len(bounds), NONE)
     job_of_column[column[column != NONE]] = job[column != NONE]
-    return SideRows(guard, side, cluster, workers, queue, start, relaxed, demands, job_of_column)
+    return SideRows(built, side, cluster, workers, queue, start, relaxed, demands, job_of_column)
 
 
-def relax_until_settled(guard: RowGuard, row: Ints, bounds: Floats, demands: Bools, relaxed: Bools) -> None:
+def relax_until_settled(built: RowGuard, row: Ints, bounds: Floats, demands: Bools, relaxed: Bools) -> None:
     """Let a pass start with bounds of columns and all that follows from them; rows that these break are relaxed.
 
     `row` is that of each entry. `relaxed` receives the rows that are not asked as they are.
     """
+    guard, limits = arrays_of(built), int(built.ints[LIMITS])
     for _ in range(_MOST_RELAXED):
         sums, infinite = _sums(row, guard.row_columns, guard.row_values, bounds, len(guard.sides))
         slack = guard.sides[:, 2]
@@ -338,30 +370,31 @@ def relax_until_settled(guard: RowGuard, row: Ints, bounds: Floats, demands: Boo
         guard.sides[over, 1], guard.sides[under, 0] = sums[over, 0], sums[under, 1]
         relaxed |= over | under
         guard.start_bounds[:], guard.start_sums[:], guard.start_infinite[:] = bounds, sums, infinite
-        restart(guard)
-        if settle(guard):
+        restart(built)
+        if settle(built):
             guard.start_bounds[:], guard.start_sums[:] = guard.bounds, guard.sums
             guard.start_infinite[:] = guard.infinite
-            commit(guard)
+            commit(built)
             break
-        at = int(guard.counts[REFUSING])
-        if at >= guard.counts[LIMITS]:  # a job is wanted in several places
+        at = int(built.ints[REFUSING])
+        if at >= limits:  # a job is wanted in several places
             relaxed |= demands
             guard.sides[demands, 0], guard.sides[demands, 1] = -np.inf, np.inf
             continue
         relaxed[at] = True
-        if is_broken(guard, at):
+        if is_broken(built, at):
             end = 0 if guard.infinite[at, 0] == 0 and guard.sums[at, 0] > guard.sides[at, 1] else 1
             guard.sides[at, 1 - end] = guard.sums[at, end]
         else:
             guard.sides[at, 0], guard.sides[at, 1] = -np.inf, np.inf
 
 
-def rows_that_demand(guard: RowGuard, row: Ints, family: Ints) -> Bools:
+def rows_that_demand(built: RowGuard, row: Ints, family: Ints) -> Bools:
     """Return which rows a job that does not run may break, also through other variables.
 
     `falls` are the columns that a row may push down once jobs do not run, `rises` those that it may push up.
     """
+    guard = arrays_of(built)
     columns, values = guard.row_columns, guard.row_values
     falls, rises = (np.zeros(len(guard.bounds), dtype=np.bool_) for _ in range(2))
     falls[family[family != NONE]] = True
@@ -379,5 +412,5 @@ def rows_that_demand(guard: RowGuard, row: Ints, family: Ints) -> Bools:
         falls[columns[other & ((low[row] & (values < 0)) | (high[row] & (values > 0)))]] = True
         rises[columns[other & ((low[row] & (values > 0)) | (high[row] & (values < 0)))]] = True
         if int(falls.sum()) + int(rises.sum()) == before:
-            found[guard.counts[LIMITS] :] = False
+            found[int(built.ints[LIMITS]) :] = False
             return found

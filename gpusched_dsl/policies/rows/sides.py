@@ -16,7 +16,7 @@ import numpy as np
 from gpusched_dsl.compiling.lowering.fixing import Fixed
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked import CheckedPlacement
-from gpusched_dsl.policies.kernels.row_guard import RowGuard
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
 from gpusched_dsl.policies.rows.excess import RowExcess
 from gpusched_dsl.policies.rows.guard import guard_of, relax_until_settled, rows_that_demand
 from gpusched_dsl.policies.rows.problem import SideProblem
@@ -128,7 +128,8 @@ class Sides:
 
     def _guard(self) -> tuple[RowGuard, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
         problem = replace(self.side.problem, row_lower=self.lower, row_upper=self.upper)
-        guard = guard_of(problem, self.first, self.place, self.column, self.job, self.most, self.side.columns)
+        built = guard_of(problem, self.first, self.place, self.column, self.job, self.most, self.side.columns)
+        guard = arrays_of(built)
         row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
         bounds = guard.start_bounds.copy()
         reached = np.zeros(len(bounds), dtype=np.bool_)
@@ -137,8 +138,8 @@ class Sides:
         nowhere = family[~reached[family]]
         bounds[nowhere, 1] = np.maximum(bounds[nowhere, 0], 0.0)
         relaxed = np.zeros(len(guard.sides), dtype=np.bool_)
-        relax_until_settled(guard, row, bounds, rows_that_demand(guard, row, self.side.columns), relaxed)
-        return guard, relaxed
+        relax_until_settled(built, row, bounds, rows_that_demand(built, row, self.side.columns), relaxed)
+        return built, relaxed
 
     def broken_limits(self, excess: RowExcess | None) -> int:
         """Return how many limits a plan breaks; rows that jobs cannot obey count in no plan."""
@@ -157,8 +158,9 @@ class Sides:
         at = at[~self.beyond[self.side.rows[at]]]
         row = self.side.rows[at]
         above, below = excess.above[row], excess.below[row]
-        least = np.where(guard.infinite[at, 0] == 0, guard.sums[at, 0], np.inf)
-        most = np.where(guard.infinite[at, 1] == 0, guard.sums[at, 1], -np.inf)
+        arrays = arrays_of(guard)
+        least = np.where(arrays.infinite[at, 0] == 0, arrays.sums[at, 0], np.inf)
+        most = np.where(arrays.infinite[at, 1] == 0, arrays.sums[at, 1], -np.inf)
         lower, upper = self.lower.copy(), self.upper.copy()
         less, more = np.minimum(upper[at], least) - above, np.maximum(lower[at], most) + below
         upper[at] = np.where(above > 0, np.where(self.is_limit[row, 1], less, np.inf), upper[at])

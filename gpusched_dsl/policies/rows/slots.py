@@ -28,7 +28,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.covers import part_with
-from gpusched_dsl.policies.kernels.row_guard import RowGuard
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
 from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
 from gpusched_dsl.policies.rows.excess import excess_of
@@ -79,10 +79,11 @@ def slotted_plan_that_obeys(
         return Sides(problem, placement, *_columns_of_places(problem, placement, instance), most, decided, served)
 
     def with_guard(guard: RowGuard) -> Made[SlottedPlan]:
-        known = guard.column != NONE
-        deep = np.zeros(len(guard.first), dtype=np.bool_)
-        job = np.repeat(np.arange(len(guard.first)), len(guard.place))
-        deep[job[known][guard.deep[guard.column[known]]]] = True
+        arrays = arrays_of(guard)
+        known = arrays.column != NONE
+        deep = np.zeros(len(arrays.first), dtype=np.bool_)
+        job = np.repeat(np.arange(len(arrays.first)), len(arrays.place))
+        deep[job[known][arrays.deep[arrays.column[known]] == 1]] = True
         return made(plan_with(SlottedRows(guard, starts, deep)))
 
     found, rows = first_that_obeys(

@@ -12,7 +12,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.gangs.workload import GangWorkload
 from gpusched_dsl.policies.kernels.gang_candidates import EXCLUDED, SEATED, make_search, seat
 from gpusched_dsl.policies.kernels.gang_nodes import ANYWHERE, ONE_NODE, ONE_RACK
-from gpusched_dsl.policies.kernels.row_guard import REFUSING, RowGuard, commit, settle, take
+from gpusched_dsl.policies.kernels.row_guard import REFUSING, RowGuard, arrays_of, commit, settle, take
 from gpusched_dsl.policies.rows.guard import guard_of
 from gpusched_dsl.policies.workload import NONE
 
@@ -149,7 +149,8 @@ def spread(one: Drawn, counts: Ints) -> int:
 
 
 def state(guard: RowGuard) -> list[list[float]]:
-    return [guard.bounds.tolist(), guard.sums.tolist(), guard.infinite.tolist(), guard.queued.tolist()]
+    arrays = arrays_of(guard)
+    return [arrays.bounds.tolist(), arrays.sums.tolist(), arrays.infinite.tolist(), arrays.queued.tolist()]
 
 
 @pytest.mark.parametrize("seed", range(250))
@@ -167,18 +168,20 @@ def test_nodes_are_found_as_near_as_rows_allow(seed: int) -> None:
     for span in (ONE_NODE, ONE_RACK, ANYWHERE):
         before = state(guard)
         search.rest[:] = search.most[:] = one.gpus - one.other
-        guard.counts[REFUSING] = NONE
+        guard.ints[REFUSING] = NONE
         outcome = seat(work, np.zeros(one.nodes, dtype=np.bool_), 0, one.workers, span, search, guard)
         if outcome == SEATED:
             assert search.counts.sum() == one.workers
             assert one.keeps(search.counts)
             assert span == least
-            assert guard.bounds[: one.nodes].tolist() == np.repeat(search.counts[:, None], 2, axis=1).tolist()
+            assert (
+                arrays_of(guard).bounds[: one.nodes].tolist() == np.repeat(search.counts[:, None], 2, axis=1).tolist()
+            )
             return
         assert least is None or span < least
         assert state(guard) == before
         if outcome == EXCLUDED:
             assert least is None
-            assert guard.counts[REFUSING] != NONE
+            assert guard.ints[REFUSING] != NONE
             return
     assert least is None

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from small_mips import random_mip, whole_points
 
-from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.problem import Matrix, Problem
 from gpusched_dsl.policies.kernels.row_guard import (
     REFUSING,
     RowGuard,
     admits,
     admits_value,
+    arrays_of,
     commit,
     enter,
     holds,
@@ -44,18 +45,20 @@ def with_places(one: Problem, jobs: int, nodes: int) -> RowGuard:
     )
 
 
-def state(guard: RowGuard) -> list[Floats | Ints | Bools]:
-    return [guard.bounds.copy(), guard.sums.copy(), guard.infinite.copy(), guard.queued.copy()]
+def state(guard: RowGuard) -> list[Floats | Ints]:
+    arrays = arrays_of(guard)
+    return [arrays.bounds.copy(), arrays.sums.copy(), arrays.infinite.copy(), arrays.queued.copy()]
 
 
 def assert_same_state(guard: RowGuard, box: PropagationDomain) -> None:
-    assert guard.bounds[:, 0].tolist() == box.lower.tolist()
-    assert guard.bounds[:, 1].tolist() == box.upper.tolist()
+    arrays = arrays_of(guard)
+    assert arrays.bounds[:, 0].tolist() == box.lower.tolist()
+    assert arrays.bounds[:, 1].tolist() == box.upper.tolist()
     rows = slice(0, len(box.least))
-    np.testing.assert_allclose(guard.sums[rows, 0], box.least, atol=1e-9)
-    np.testing.assert_allclose(guard.sums[rows, 1], box.most, atol=1e-9)
-    assert guard.infinite[rows, 0].tolist() == box.least_open.tolist()
-    assert guard.infinite[rows, 1].tolist() == box.most_open.tolist()
+    np.testing.assert_allclose(arrays.sums[rows, 0], box.least, atol=1e-9)
+    np.testing.assert_allclose(arrays.sums[rows, 1], box.most, atol=1e-9)
+    assert arrays.infinite[rows, 0].tolist() == box.least_open.tolist()
+    assert arrays.infinite[rows, 1].tolist() == box.most_open.tolist()
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -71,16 +74,16 @@ def test_steps_equal_those_of_solvers_and_are_taken_back_exactly(seed: int) -> N
     for _ in range(8):
         before, at, box_at = state(guard), mark(guard), box.mark
         column = int(draw.integers(9))
-        low, high = guard.bounds[column].astype(int)
+        low, high = arrays_of(guard).bounds[column].astype(int)
         value = float(draw.integers(low, high + 1))
         fits = take(guard, column, value)
         assert fits == box.narrow(np.array([column]), np.array([value]), np.array([value]))
-        assert not guard.queued.any()
+        assert not arrays_of(guard).queued.any()
         if fits:
             assert_same_state(guard, box)
         if not fits or draw.random() < 0.5:
             if not fits:
-                assert 0 <= guard.counts[REFUSING] < one.rows
+                assert 0 <= guard.ints[REFUSING] < one.rows
             undo(guard, at)
             box.undo(box_at)
             for array, old in zip(state(guard), before, strict=True):
@@ -99,9 +102,9 @@ def test_no_point_is_lost_where_columns_are_continuous(seed: int) -> None:
     assert settle(guard) or not len(points)
     for _ in range(5):
         column = int(draw.integers(6))
-        if guard.bounds[column, 0] > guard.bounds[column, 1]:
+        if arrays_of(guard).bounds[column, 0] > arrays_of(guard).bounds[column, 1]:
             return
-        value = float(draw.integers(guard.bounds[column, 0], guard.bounds[column, 1] + 1))
+        value = float(draw.integers(arrays_of(guard).bounds[column, 0], arrays_of(guard).bounds[column, 1] + 1))
         points = points[points[:, column] == value]
         at = mark(guard)
         if not (admits_value(guard, column, value) and take(guard, column, value)):
@@ -109,8 +112,8 @@ def test_no_point_is_lost_where_columns_are_continuous(seed: int) -> None:
             undo(guard, at)
             return
         commit(guard)
-        slack = 1e-9
-        assert ((points >= guard.bounds[:, 0] - slack) & (points <= guard.bounds[:, 1] + slack)).all()
+        low, high = arrays_of(guard).bounds.T
+        assert ((points >= low - 1e-9) & (points <= high + 1e-9)).all()
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -132,11 +135,12 @@ def test_places_are_admitted_where_propagation_of_all_rows_finds_no_broken_one(s
         one = replace(one, row_lower=np.full(one.rows, -np.inf))
     guard = with_places(one, jobs, nodes)
     # The same rows, with those that let a job run in one place at most.
+    arrays = arrays_of(guard)
     everything = replace(
         one,
-        matrix=Matrix(guard.row_starts, guard.row_columns.astype(np.int32), guard.row_values),
-        row_lower=guard.sides[:, 0],
-        row_upper=guard.sides[:, 1],
+        matrix=Matrix(arrays.row_starts, arrays.row_columns.astype(np.int32), arrays.row_values),
+        row_lower=arrays.sides[:, 0],
+        row_upper=arrays.sides[:, 1],
         constraints=(),
     )
     box = PropagationDomain(everything, rows_of(everything))
@@ -170,4 +174,4 @@ def test_a_plan_is_asked_as_a_whole() -> None:
     assert holds(guard, np.array([NONE, 1]), ways)
     assert not holds(guard, np.array([0, 0]), ways)
     restart(guard)
-    assert guard.bounds.tolist() == guard.start_bounds.tolist()
+    assert arrays_of(guard).bounds.tolist() == arrays_of(guard).start_bounds.tolist()

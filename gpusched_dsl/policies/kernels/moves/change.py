@@ -12,7 +12,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled_in_place
-from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds, keep_place, kept_node, kept_way
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
@@ -74,14 +74,14 @@ def keeps_rows(guard: RowGuard | None, plan: Schedule, change: ScheduleChange) -
         return True
     for i in range(change.shape[0]):
         j = change.job[i]
-        guard.kept[j, 0], guard.kept[j, 1] = plan.node[j], plan.way[j]
+        keep_place(guard, j, plan.node[j], plan.way[j])
         plan.node[j], plan.way[j] = change.node[i], change.way[i]
         if change.way[i] == NONE:
             plan.node[j] = NONE
     fits = holds(guard, plan.node, plan.way)
     for i in range(change.shape[0]):
         j = change.job[i]
-        plan.node[j], plan.way[j] = guard.kept[j, 0], guard.kept[j, 1]
+        plan.node[j], plan.way[j] = kept_node(guard, j), kept_way(guard, j)
     return fits
 
 

@@ -15,7 +15,7 @@ from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, na
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.gains import reshape_gain, shift_gain
 from gpusched_dsl.policies.kernels.moves.swaps import first_of
-from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds, holds_with
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds, holds_with, keep_place, kept_way
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 
@@ -115,12 +115,12 @@ def reshape_keeps_rows(guard: RowGuard | None, plan: Schedule, delta: DeltaEvalu
     first = delta.member_from[n]
     for i in range(plan.jobs[n]):
         j = delta.member[first + i]
-        guard.kept[j, 1] = plan.way[j]
+        keep_place(guard, j, n, plan.way[j])
         plan.way[j] = ways[i]
     fits = holds(guard, plan.node, plan.way)
     for i in range(plan.jobs[n]):
         j = delta.member[first + i]
-        plan.way[j] = guard.kept[j, 1]
+        plan.way[j] = kept_way(guard, j)
     return fits
 
 
