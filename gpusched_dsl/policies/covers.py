@@ -363,6 +363,17 @@ def _tokens_of(key: Key) -> Iterator[Key]:
                 yield from _tokens_of(part)
 
 
+def only_demands(model: CheckedModel, name: str) -> bool:
+    """Whether all rows of a constraint are of the form `sum >= data`: no job that runs breaks one."""
+    if model.placement is None:
+        return False
+    try:
+        rows = list(_Reader(model, model.placement)._rows(model.constraints[name]))
+    except Unexplained:
+        return False
+    return all(term.factor < 0 for sums in rows for term in sums.terms)
+
+
 def side_rows(model: CheckedModel) -> CheckedModel:
     """Return the model with its side rows alone: without other constraints, without variables that these do not read,
     and without objectives.

@@ -23,7 +23,7 @@ from gpusched_dsl.language.checked_policy import NOW
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.broken_rows import BrokenRows, broken_by_propagation, broken_rows, fixed_problem
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.covers import covers, part_with, variables_read
+from gpusched_dsl.policies.covers import covers, only_demands, part_with, variables_read
 from gpusched_dsl.policies.workload import NONE
 
 ROWS = Target("rows")  # binaries and linear rows alone
@@ -81,11 +81,12 @@ def side_model(model: CheckedModel) -> SideModel:
 
 
 def rows_over_places(model: CheckedModel) -> list[str]:
-    """Return the constraints that read the placement's variable alone and do not follow from roles."""
+    """Return the constraints that limit the placement's variable alone and do not follow from roles."""
     placement = model.placement
     if placement is None:
         return []
-    return [name for name in side_model(model).rows.constraints if variables_read(model, name) == {placement.variable}]
+    names = side_model(model).rows.constraints
+    return [n for n in names if variables_read(model, n) == {placement.variable} and not only_demands(model, n)]
 
 
 def reads_other_variables(side: CheckedModel, placement: CheckedPlacement) -> bool:
