@@ -126,8 +126,10 @@ _CVXPY = {
     **_switches("adaptive_rho adaptive_scale normalize polish polishing scaled_termination"),
 }  # fmt: skip
 
+_SEARCH = _numbers("steps patience")
+
 TEXT_OPTIONS: Mapping[str, Mapping[str, TextOption]] = {
-    "cpsat": _CPSAT, "cvxpy": _CVXPY, "highs": _HIGHS, "scip": _SCIP,
+    "cpsat": _CPSAT, "cvxpy": _CVXPY, "highs": _HIGHS, "scip": _SCIP, "search": _SEARCH,
 }  # fmt: skip
 
 

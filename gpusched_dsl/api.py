@@ -126,7 +126,7 @@ class Model(ModelCampaigns):
         from gpusched_dsl.data.sources.writing import cannot_write, replace_file
         from gpusched_dsl.workflows.exported_form import exported_form
 
-        check_values({"export": path, "to": to}, optional=("to",))
+        check_values({"export": path, "to": to, "aggregated": aggregated}, optional=("to",))
         target, known = Path(path), Targets()
         suffix = target.suffix.removeprefix(".").lower()
         form = BY_SUFFIX.get(suffix, suffix) if to is None else to

@@ -12,7 +12,6 @@ from msgspec import structs
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import (
-    NUMBER,
     Capabilities,
     Exchange,
     Monitor,
@@ -40,9 +39,7 @@ class SearchBackend:
     """Linear problems by local search; everything else is reformulated first."""
 
     name = "search"
-    capabilities = Capabilities(
-        threads=False, proves=False, whole=True, text_options={"steps": NUMBER, "patience": NUMBER}
-    )
+    capabilities = Capabilities(threads=False, proves=False, whole=True)
 
     def versions(self) -> dict[str, str]:
         return {"gsdsl": __version__, "numpy": np.__version__}

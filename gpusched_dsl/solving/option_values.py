@@ -154,6 +154,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "second_opinion": ("`second_opinion` must be True or False", _is_flag),
     "reasons": ("`reasons` must be True or False", _is_flag),
     "replay": ("`replay` must be True or False", _is_flag),
+    "aggregated": ("`aggregated` must be True or False", _is_flag),
     "verify": (
         '`verify` must be "none", "sample", "rows" or "full"',
         lambda value: _is_text(value) and value in VERIFY,
