@@ -30,7 +30,8 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.version import __version__
 
 CALL_SECONDS: Final = 0.05  # about how long one call of the kernel takes, so that it can be stopped
-LEAST_STEPS: Final = 300_000  # without a better point, after which the search ends by itself
+# Options: steps in all, and steps without a better point, after which the search ends by itself.
+DEFAULTS: Final[Mapping[str, float]] = {"steps": np.inf, "patience": 300_000.0}
 STEPS_BY_COLUMN: Final = 20
 REST_SECONDS: Final = 10.0  # for the continuous columns, without a time limit
 
@@ -164,7 +165,7 @@ class SearchSession(Session):
 
 def _limits(extra: Mapping[str, bool | int | float | str], columns: int) -> tuple[float, float]:
     """Return the limits of all steps and of those without a better point. Raises DiagnosticError."""
-    known = {"steps": np.inf, "patience": float(LEAST_STEPS + STEPS_BY_COLUMN * columns)}
+    known = {**DEFAULTS, "patience": DEFAULTS["patience"] + STEPS_BY_COLUMN * columns}
     for name, value in extra.items():
         if name not in known:
             help = did_you_mean(name, known) or "it has `steps` and `patience`, numbers of steps"

@@ -92,6 +92,8 @@ def test_no_allowed_option_of_an_installed_solver_is_a_text() -> None:
         "def cvxpy():\n"
         "    import clarabel; p = clarabel.DefaultSettings()\n"
         "    return {n: getattr(p, n) for n in names if hasattr(p, n)}\n"
+        "def search():\n"
+        "    from gpusched_dsl.backends.search.backend import DEFAULTS; return dict(DEFAULTS)\n"
         "known = globals()[sys.argv[1]]()\n"
         "print(json.dumps({n: known[n] if isinstance(known[n], (bool, int, float, str)) else repr(known[n])"
         " for n in names if n in known}))\n"
