@@ -153,6 +153,57 @@ def test_a_half_life_decays_what_was_used() -> None:
     ]
 
 
+MOVES = """
+model Places {
+  set Jobs;  set Nodes;
+  param gain[Nodes];  param weight[Jobs];  param room[Nodes];
+  param submitted[Jobs] in h;  param remaining[Jobs] default 1;
+  param was[Jobs, Nodes] binary default 0;
+  let moves[j in Jobs] = sum[n in Nodes, m in Nodes where n != m] was[j, m] * run[j, n];
+  var run[Jobs, Nodes] binary;
+  maximize gained: sum[j in Jobs, n in Nodes] weight[j] * gain[n] * run[j, n];
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint stays[j in Jobs where sum[n in Nodes] was[j, n] == 1]: sum[n in Nodes] run[j, n] == 1;
+  constraint after[n in Nodes]: sum[j in Jobs] run[j, n] <= room[n];
+  LIMIT
+  placement run[j, n] { job j;  node n;  uses 1 of room[n];  lasts remaining[j] * 10[h]; }
+}
+online Loop for Places {
+  arrive j in Jobs at submitted[j];
+  replan on arrival;
+  carry remaining[j] = remaining[j];
+  CARRY
+}
+scenario S for Places {
+  table Nodes: gain room = good 3 1  fair 2 1  poor 1 1;
+  table Jobs: submitted[h] weight = a 0 1  b 1 2  c 2 4;
+}
+"""
+AT_ONCE = (
+    """constraint during[n in Nodes]: sum[j in Jobs] (was[j, n] + run[j, n] - was[j, n] * run[j, n]) <= room[n];"""
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "places"),
+    [
+        ("", ["good", "fair good", "poor fair good"]),  # each arrival displaces all others
+        ("constraint few: sum[j in Jobs] moves[j] <= 1;", ["good", "fair good", "fair poor good"]),
+        ("constraint few: sum[j in Jobs] moves[j] <= 0;", ["good", "good fair", "good fair poor"]),
+        (AT_ONCE, ["good", "good fair", "good fair poor"]),
+    ],
+)
+def test_limits_on_moves_between_two_plans(limit: str, places: list[str]) -> None:
+    names, found = ["good", "fair", "poor"], []
+
+    def note(loop: SimulationLoop) -> None:
+        found.append(" ".join(names[at] for at in loop.world.place.tolist() if at >= 0))
+
+    text = MOVES.replace("CARRY", line_of("was[j, n]")).replace("LIMIT", limit)
+    driver(text, "Loop", "S", "highs", on_plan=note, fast=False).run()
+    assert found == places
+
+
 def test_each_line_of_the_page_is_here() -> None:
     tested = {
         "top",
@@ -163,5 +214,6 @@ def test_each_line_of_the_page_is_here() -> None:
         "since_start[j]",
         "was_running[j]",
         "restarts[j]",
+        "was[j, n]",
     }
     assert {re.match(r"carry (.*?) =", line).group(1) for line in LINES if line.strip()} == tested  # type: ignore[union-attr]
