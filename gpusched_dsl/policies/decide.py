@@ -127,6 +127,8 @@ def _decide(
     if appends(policy):
         plan = run_queues(policy, store, limits, stop)
         statistics = {"unplaced": float(len(plan.unplaced))}
+        if plan.side_rows:
+            statistics["side_rows"] = float(plan.side_rows)
         return Decision(plan.values, time.perf_counter() - began, statistics=statistics, stopped=plan.stopped)
     cluster = cluster_for(policy, store, limits, priced=priced)
     instructions = instructions_of(policy, cluster, store, limits)

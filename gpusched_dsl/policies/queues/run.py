@@ -8,7 +8,7 @@ without a node that the model allows is in no queue.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,18 +19,27 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy, CheckedRanking
+from gpusched_dsl.policies.kernels.queue_rows import append_all_that_enter
 from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
+from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.node_kinds import no_index, position_of
+from gpusched_dsl.policies.rows.excess import RowExcess, excess_of
+from gpusched_dsl.policies.rows.problem import side_model, side_problem
+from gpusched_dsl.policies.rows.sides import MOST_PLACES, Made, Sides, first_that_obeys
+from gpusched_dsl.policies.workload import NONE
 
 
 @dataclass(frozen=True, eq=False)
 class QueuePlan:
-    """`values` fix the family of the placement; `unplaced` are the codes of jobs that no queue took."""
+    """`values` fix the family of the placement; `unplaced` are the codes of jobs that no queue took. `side_rows` is
+    the number of rows that were asked.
+    """
 
     values: Mapping[str, VariableValues]
     unplaced: Codes
     stopped: bool = False
+    side_rows: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +74,7 @@ class _Queues:
     def __init__(self, policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> None:
         assert policy.model.placement is not None, "the checker refuses policies for models without a placement"
         self.policy, self.placement, self.store = policy, policy.model.placement, store
+        self.limits = limits
         self.ev = Evaluator(policy.model, store, limits)
         self.job, self.node = position_of(self.placement, "job"), position_of(self.placement, "node")
         self.place = position_of(self.placement, "place_from_end")
@@ -75,7 +85,47 @@ class _Queues:
         nodes, queue = np.unique(found.node, return_inverse=True)
         first = np.searchsorted(found.turn, np.arange(len(ordered) + 1))
         by_finish = any(rule.text == "append by earliest_finish" for rule in self.policy.place)
-        taken, place = append_all(first, queue.astype(np.int64), found.time, np.zeros(len(nodes)), by_finish)
+        given = (first, queue.astype(np.int64), found.time)
+
+        def plan_with(guard: RowGuard | None) -> Made[QueuePlan]:
+            ready = np.zeros(len(nodes))
+            if guard is None:
+                taken, place = append_all(*given, ready, by_finish)
+            else:
+                taken, place = append_all_that_enter(guard, *given, ready, by_finish, self._ranks(found))
+            plan = self._plan(ordered, found, taken, place, stop)
+            return Made(plan, plan.values, len(plan.unplaced), stopped=plan.stopped)
+
+        side, variable = side_model(self.policy.model).rows, self.placement.variable
+        made = plan_with(None)
+        size = len(found.job) * len(ordered)
+        if variable not in side.variables or size > MOST_PLACES:
+            return made.plan
+
+        def excess_of_plan(one: Made[QueuePlan]) -> RowExcess | None:
+            return excess_of(side, self.store, self.limits, one.values)
+
+        def sides() -> Sides:
+            problem = side_problem(side, self.placement, self.store, self.limits)
+            places = np.arange(len(ordered))
+            codes = {
+                self.job: np.repeat(found.job, len(places)),
+                self.node: np.repeat(found.node, len(places)),
+                self.place: np.tile(self._codes_of_places(places + 1), len(found.job)),
+            }
+            at = problem.source.variable(variable).domain.locate([codes[i] for i in range(len(codes))])
+            column = np.full(len(at), NONE)
+            column[at >= 0] = problem.columns[at[at >= 0]]
+            begin = np.arange(len(found.job)) * len(places)
+            one_each = np.ones(len(ordered), dtype=np.int64)
+            return Sides(problem, self.placement, begin, places, column, one_each, job=found.turn)
+
+        plan, rows = first_that_obeys(made, excess_of_plan, sides, plan_with)
+        return replace(plan, side_rows=rows)
+
+    def _plan(
+        self, ordered: Codes, found: _Candidates, taken: Ints, place: Ints, stop: Callable[[], bool] | None
+    ) -> QueuePlan:
         placed = np.flatnonzero(taken >= 0)
         job, node, place = found.job[taken[placed]], found.node[taken[placed]], place[placed]
         from_end = self._from_end(job, node, place)
@@ -155,16 +205,30 @@ class _Queues:
 
     def _from_end(self, job: Codes, node: Codes, place: Ints) -> Ints:
         """Return positions counted from the end of each queue, after sorting it if the policy states it."""
-        sort = next((rule.key for rule in self.policy.finish if rule.key is not None), None)
         order = np.lexsort((place, node))
-        if sort is not None:
-            scope = {v.name: v for v in self.policy.order.indexing.variables}
-            names = self.placement.indices[self.node]
-            frame = Frame(len(job), {scope[self.placement.indices[self.job].name]: job, names: node})
-            keys = self._keys((sort,), frame)[order]
-            sorted_ = order_rows(keys, np.ones(len(job), dtype=np.int64))
+        keys = self._sort_keys(job, node)
+        if keys is not None:
+            sorted_ = order_rows(keys[order], np.ones(len(job), dtype=np.int64))
             order = order[sorted_[np.argsort(node[order][sorted_], kind="stable")]]
         _, start, size = np.unique(node[order], return_index=True, return_counts=True)
         from_end = np.empty(len(job), dtype=np.int64)
         from_end[order] = np.repeat(start + size, size) - np.arange(len(job))
         return from_end
+
+    def _sort_keys(self, job: Codes, node: Codes) -> Floats | None:
+        """Return the keys of `finish sort by`, None without it."""
+        sort = next((rule.key for rule in self.policy.finish if rule.key is not None), None)
+        if sort is None:
+            return None
+        scope = {v.name: v for v in self.policy.order.indexing.variables}
+        names = self.placement.indices[self.node]
+        frame = Frame(len(job), {scope[self.placement.indices[self.job].name]: job, names: node})
+        return self._keys((sort,), frame)
+
+    def _ranks(self, found: _Candidates) -> Ints:
+        """Return the order of candidates within a queue at the end."""
+        rank = np.arange(len(found.job))
+        keys = self._sort_keys(found.job, found.node)
+        if keys is not None:
+            rank[order_rows(keys, np.ones(len(rank), dtype=np.int64))] = np.arange(len(rank))
+        return rank

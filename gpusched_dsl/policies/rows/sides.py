@@ -16,12 +16,14 @@ import numpy as np
 from gpusched_dsl.compiling.lowering.fixing import Fixed
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked import CheckedPlacement
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
 from gpusched_dsl.policies.rows.excess import RowExcess
 from gpusched_dsl.policies.rows.guard import guard_of, relax_until_settled, rows_that_demand
 from gpusched_dsl.policies.rows.problem import SideProblem
 from gpusched_dsl.policies.workload import NONE
 
+MOST_PLACES = 20_000_000  # of jobs in nodes and slots, or queues: more take too much memory, and rows are not asked
 _MOST_ROUNDS = 10  # plans with sides that are moved further
 _Plan = TypeVar("_Plan")
 
@@ -46,12 +48,17 @@ def first_that_obeys(
     """Return a plan that obeys all rows, and how many rows it was asked for; `first` asks none.
 
     If none is found, it is the one with most jobs of those that break no limit; `first` if there is none, or if `first`
-    is one. Raises DiagnosticError as `ground` does.
+    is one, or where the rows of the model cannot be computed.
     """
-    excess = None if first.stopped else excess_of_plan(first)
-    if first.stopped or (excess is None and first.fits):
+    if first.stopped:
         return first.plan, 0
-    sides = sides_of_model()
+    try:
+        excess = excess_of_plan(first)
+        if excess is None and first.fits:
+            return first.plan, 0
+        sides = sides_of_model()
+    except DiagnosticError:  # too large, or what the evaluation of the plan reports too
+        return first.plan, 0
     plans = [(first, excess)]
     for _ in range(_MOST_ROUNDS if sides.broken_limits(excess) else 1):
         guard = sides.guard()
@@ -62,7 +69,7 @@ def first_that_obeys(
         plans.append((made, excess))
         if made.stopped or excess is None or not sides.tighten(guard, excess):
             break
-    obeying = [one for one, excess in plans[1:] if not sides.broken_limits(excess) and one.missing < len(sides.first)]
+    obeying = [one for one, excess in plans[1:] if not sides.broken_limits(excess) and one.missing < len(sides.most)]
     if not sides.broken_limits(plans[0][1]) or not obeying:
         return first.plan, 0
     return min(obeying, key=lambda one: one.missing).plan, sides.side.source.rows
@@ -71,9 +78,10 @@ def first_that_obeys(
 class Sides:
     """The side rows of a decision and their sides, which are moved where plans break them.
 
-    The column of job j in place i is `column[first[j] + place[i]]`; it has `most[j]` columns at most. Limits are sides
-    that other jobs may obey, and not only more jobs; `beyond` are rows that no jobs obey. Rows of the variable `served`
-    are limits where they also read the placement, or a variable of `decided`.
+    The column of job j in place i is `column[first[j] + place[i]]`; it has `most[j]` columns at most. If `job` is
+    given, it has the job of each entry of `first`. Limits are sides that other jobs may obey, and not only more jobs;
+    `beyond` are rows that no jobs obey. Rows of the variable `served` are limits where they also read the placement, or
+    a variable of `decided`.
     """
 
     def __init__(
@@ -86,10 +94,11 @@ class Sides:
         most: Ints,
         decided: frozenset[str] = frozenset(),
         served: str | None = None,
+        job: Ints | None = None,
     ) -> None:
         self.side, self.most = side, most
         self.first, self.place, self.column = first, place, column
-        self.job = np.repeat(np.arange(len(first)), len(place))
+        self.job = np.repeat(np.arange(len(first)) if job is None else job, len(place))
         self.lower, self.upper = side.problem.row_lower.copy(), side.problem.row_upper.copy()
         self.can_ask_demands = True
 

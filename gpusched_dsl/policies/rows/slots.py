@@ -33,14 +33,12 @@ from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
 from gpusched_dsl.policies.rows.excess import excess_of
 from gpusched_dsl.policies.rows.problem import SideProblem, side_model, side_problem
-from gpusched_dsl.policies.rows.sides import Made, Sides, first_that_obeys
+from gpusched_dsl.policies.rows.sides import MOST_PLACES, Made, Sides, first_that_obeys
 from gpusched_dsl.policies.workload import NONE
 
 if TYPE_CHECKING:
     from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance
     from gpusched_dsl.policies.slotted.run import SlottedPlan
-
-_MOST_PLACES = 20_000_000  # jobs x nodes x slots: more take too much memory, and rows are not asked
 
 
 def slotted_plan_that_obeys(
@@ -52,7 +50,7 @@ def slotted_plan_that_obeys(
     *,
     starts: bool,
 ) -> SlottedPlan:
-    """Return a plan that obeys all rows of the model, if one is found. Raises DiagnosticError as `ground` does.
+    """Return a plan that obeys all rows of the model, if one is found.
 
     With `starts` the slot of the placement is the first one of a job.
     """
@@ -62,7 +60,7 @@ def slotted_plan_that_obeys(
     side = side_model(policy.model).rows
     first = plan_with(None)
     places = len(instance.jobs) * len(instance.nodes) * len(instance.slots)
-    if placement.variable not in side.variables or places > _MOST_PLACES:
+    if placement.variable not in side.variables or places > MOST_PLACES:
         return first
 
     def made(plan: SlottedPlan) -> Made[SlottedPlan]:
