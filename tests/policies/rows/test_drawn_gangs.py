@@ -38,14 +38,14 @@ def test_all_rules_are_drawn() -> None:
     assert {rule for seed in range(12) for rule in drawn_gangs(seed).rules} == set(RULES)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(12), 17])  # 17: one of a pair can never run
 def test_every_policy_obeys(seed: int) -> None:
     for policy in POLICIES:
         assert_obeys(drawn_gangs(seed), policy)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, SEEDS))
+@pytest.mark.parametrize("seed", [s for s in range(12, SEEDS) if s != 17])
 def test_every_policy_obeys_more(seed: int) -> None:
     for policy in POLICIES:
         assert_obeys(drawn_gangs(seed), policy)

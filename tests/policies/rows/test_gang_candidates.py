@@ -185,3 +185,19 @@ def test_nodes_are_found_as_near_as_rows_allow(seed: int) -> None:
             assert guard.ints[REFUSING] != NONE
             return
     assert least is None
+
+
+def test_a_row_over_all_nodes_ends_the_search_at_once() -> None:
+    """No node by itself is in conflict with the share of a team, so a search would try them all."""
+    one = Drawn(0)
+    one.nodes, one.racks, one.workers, one.rules = 12, 3, 20, ["share"]
+    one.gpus, one.rack, one.other = np.full(12, 4), np.repeat([0, 1, 2], 4), np.zeros(12, dtype=np.int64)
+    one.on, one.in_rack, one.half, one.columns = 24, 36, 39, 51
+    for limit, expected in ((19.0, EXCLUDED), (20.0, SEATED)):
+        one.limit = limit
+        guard, work = one.guard(), one.work()
+        assert guard is not None
+        search = make_search(work, guard)
+        search.way_on[:] = np.arange(5)
+        search.rest[:] = search.most[:] = one.gpus
+        assert seat(work, np.zeros(12, dtype=np.bool_), 0, 20, ANYWHERE, search, guard) == expected

@@ -68,10 +68,10 @@ def text_with(stays: bool) -> str:
     return MODEL.replace("STAYS", STAYS if stays else "")
 
 
-def run(policy: str, *, stays: bool) -> list[tuple[int, str, float, float, int]]:
+def run(policy: str, *, stays: bool = False, text: str = "") -> list[tuple[int, str, float, float, int]]:
     """The job, node, start, end and workers of each stretch of a run without a broken plan."""
     found = Diagnostics()
-    workspace = workspace_from_text(text_with(stays), "racks.gsm", found)
+    workspace = workspace_from_text(text or text_with(stays), "racks.gsm", found)
     found.raise_if_errors()
     outcome = loop_of(setup_of(workspace, RunConfig(method=policy, verify="full", most_events=500))).run()
     assert [w.message for w in outcome.warnings if w.code != "GSM7005"] == []
@@ -99,6 +99,41 @@ def test_policies_that_halt_jobs_obey_rows_that_keep_them(policy: str) -> None:
     assert len({(job, start) for job, _, start, _, _ in halted}) > 7
     kept = run(policy, stays=True)
     assert len({(job, start) for job, _, start, _, _ in kept}) == 7
+
+
+def test_gangs_that_a_row_fixes_run_first() -> None:
+    """A queue without `keep running` stops at its head; the 70 gangs behind it stay, as the model says."""
+    jobs = " ".join(f"h{i} 1 red 2" for i in range(70))
+    held = " ".join(f"h{i} m{i % 20} 1" for i in range(70))
+    text = (
+        text_with(True).split("scenario")[0]
+        + f"""
+policy Stopping for Racks {{ order j in Jobs by length[j];  place fewest_racks, wait; }}
+scenario S for Racks {{
+  Racks = {{ r1 }};  Teams = {{ red }};  table Racks: cap = r1 100;
+  table Nodes: rack gpus = {" ".join(f"m{n} r1 4" for n in range(20))};
+  table Jobs: workers team length[h] = head 80 red 1  {jobs};
+  table Jobs, Nodes: held = {held};
+}}
+"""
+    )
+    result = gs.loads(text).solve(backend="Stopping")
+    assert result.status == "feasible"
+    assert placed(result) == {(f"h{i}", f"m{i % 20}"): 1 for i in range(70)}
+
+
+@pytest.mark.parametrize("policy", ["EASY", "Conservative"])
+def test_a_gang_that_a_row_refuses_reserves_no_nodes_for_now(policy: str) -> None:
+    """The share of its team lets b start once a has ended; c may have the free node until then."""
+    text = text_with(False)
+    cap = "constraint rack_cap[r in Racks]: sum[j in Jobs, n in Nodes where rack[n] == r] worker[j, n] <= cap[r];"
+    share = "constraint share[t in Teams]: sum[j in Jobs, n in Nodes where team[j] == t] worker[j, n] <= 4;"
+    jobs = text[text.index("    a 4 red 4 0") : text.index("\n}\nonline")]
+    text = text.replace(cap, share).replace(jobs, "    a 4 red 4 0  b 4 red 1 0  c 4 blue 1 0;")
+    text = text.replace("  n3 r2 4  n4 r2 4;", ";")
+    assert cap not in text
+    starts = {job: start for job, _, start, _, _ in run(policy, text=text)}
+    assert starts == {0: 0.0, 1: 4.0, 2: 0.0}
 
 
 def placed(result: gs.Result) -> dict[tuple[str, str], int]:
