@@ -7,7 +7,7 @@ import numpy as np
 import gpusched_dsl as gs
 from benchmarks.defragmentation.rules import Change
 from benchmarks.defragmentation.snapshots import AWAY, GPUS, Snapshot
-from gpusched_dsl.drivers.move_order import Move, order_moves
+from gpusched_dsl.drivers.move_order import JobMove, order_moves
 
 
 def load(snapshot: Snapshot) -> gs.Model:
@@ -54,7 +54,7 @@ def check(snapshot: Snapshot, change: Change) -> None:
         raise ValueError("a job was halted for no gang of higher priority")
     free = GPUS - np.bincount(snapshot.node[runs], weights=size[runs], minlength=snapshot.nodes).astype(np.int64)
     moves = [
-        Move(str(job), {str(snapshot.node[job]): int(size[job])}, {str(change.node[job]): int(size[job])})
+        JobMove(str(job), {str(snapshot.node[job]): int(size[job])}, {str(change.node[job]): int(size[job])})
         for job in np.flatnonzero(runs & (change.node != snapshot.node)).tolist()
     ]
     order = order_moves({str(node): int(count) for node, count in enumerate(free)}, moves)

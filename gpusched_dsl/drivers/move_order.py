@@ -16,7 +16,7 @@ MOST_CHECKS = 50_000  # of whether a move has room, in the search for an order
 
 
 @dataclass(frozen=True)
-class Move:
+class JobMove:
     """A job and its GPUs by node before and after. A job that starts has no old place, a halted job has no new one."""
 
     job: str
@@ -41,14 +41,14 @@ class MoveOrder:
     blocked: tuple[str, ...]
 
 
-def order_moves(free: Mapping[str, int], moves: Sequence[Move]) -> MoveOrder:
+def order_moves(free: Mapping[str, int], moves: Sequence[JobMove]) -> MoveOrder:
     """Order moves, given the free GPUs of each node before the first one.
 
     Without a circle nothing is halted, as far as a search over `MOST_CHECKS` steps shows. Of a circle the job with the
     fewest GPUs is halted whose place another move needs. Equal moves keep their order.
     """
     state = _State(Counter(free), list(moves))
-    halted: list[Move] = []
+    halted: list[JobMove] = []
     while True:
         state.take_safe()
         if not state.search():
@@ -69,8 +69,8 @@ class _State:
     """Free GPUs, moves that are left, and moves that are done, in their order."""
 
     free: Counter[str]
-    left: list[Move]
-    done: list[Move] = field(default_factory=list)
+    left: list[JobMove]
+    done: list[JobMove] = field(default_factory=list)
     checks: int = 0
 
     def take_safe(self) -> None:
@@ -120,9 +120,9 @@ class _State:
                     _undo(free, moves[chosen.pop()])
         return False
 
-    def _split(self) -> tuple[list[Move], list[Move]]:
+    def _split(self) -> tuple[list[JobMove], list[JobMove]]:
         """The moves whose places are free once all of these have left, and those that wait for others than these."""
-        moves, hopeless = self.left, list[Move]()
+        moves, hopeless = self.left, list[JobMove]()
         while True:
             most = Counter(self.free)
             for move in moves:
@@ -145,7 +145,7 @@ class _State:
                     waiting.append(move)
             self.left = waiting
 
-    def blocking(self) -> Move | None:
+    def blocking(self) -> JobMove | None:
         """The smallest job whose place another move needs."""
         needed = {
             node: [move.job for move in self.left if _added(move).get(node, 0) > 0]
@@ -154,23 +154,23 @@ class _State:
         found = [m for m in self.left if any(set(needed[node]) - {m.job} for node in m.old)]
         return min(found, key=lambda move: move.gpus, default=None)
 
-    def halt(self, move: Move) -> None:
+    def halt(self, move: JobMove) -> None:
         """Free the old place of a job, which starts later."""
         self.free.update(move.old)
-        self.left[self.left.index(move)] = Move(move.job, {}, move.new)
+        self.left[self.left.index(move)] = JobMove(move.job, {}, move.new)
 
-    def _do(self, move: Move) -> None:
+    def _do(self, move: JobMove) -> None:
         _apply(self.free, move)
         self.done.append(move)
 
 
-def _rounds(free: Counter[str], moves: Sequence[Move]) -> tuple[tuple[str, ...], ...]:
+def _rounds(free: Counter[str], moves: Sequence[JobMove]) -> tuple[tuple[str, ...], ...]:
     """Do each move of an order as early as the free GPUs before its round permit; none overtakes another to a node."""
     rounds = []
     free, left = Counter(free), list(moves)
     while left:
         room, awaited = Counter(free), set[str]()
-        now, later = list[Move](), list[Move]()
+        now, later = list[JobMove](), list[JobMove]()
         for move in left:
             if awaited.isdisjoint(_added(move)) and _has_room(room, move):
                 room.subtract(_added(move))
@@ -185,20 +185,20 @@ def _rounds(free: Counter[str], moves: Sequence[Move]) -> tuple[tuple[str, ...],
     return tuple(rounds)
 
 
-def _added(move: Move) -> dict[str, int]:
+def _added(move: JobMove) -> dict[str, int]:
     """The GPUs of each node that a move needs beyond its own."""
     return {node: gpus - move.old.get(node, 0) for node, gpus in move.new.items() if gpus > move.old.get(node, 0)}
 
 
-def _has_room(free: Counter[str], move: Move) -> bool:
+def _has_room(free: Counter[str], move: JobMove) -> bool:
     return all(free[node] >= gpus for node, gpus in _added(move).items())
 
 
-def _apply(free: Counter[str], move: Move) -> None:
+def _apply(free: Counter[str], move: JobMove) -> None:
     free.update(move.old)
     free.subtract(move.new)
 
 
-def _undo(free: Counter[str], move: Move) -> None:
+def _undo(free: Counter[str], move: JobMove) -> None:
     free.subtract(move.old)
     free.update(move.new)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpusched_dsl.drivers.move_order import Move, order_moves
+from gpusched_dsl.drivers.move_order import JobMove, order_moves
 from gpusched_dsl.drivers.protocol import Action, ActionKind, Allocation, JobState, Observation, ObservedJob
 
 
@@ -134,8 +134,8 @@ def _in_order(
     for job in jobs.values():
         if job.state is not JobState.RUNNING and not job.partly_started:
             expected.update(job.allocation)
-    begun = [Move(a.job, jobs[a.job].allocation, a.allocation) for a in starts if a.kind is ActionKind.START]
-    moved = [Move(a.job, jobs[a.job].allocation, plan.allocations[a.job]) for a in moves]
+    begun = [JobMove(a.job, jobs[a.job].allocation, a.allocation) for a in starts if a.kind is ActionKind.START]
+    moved = [JobMove(a.job, jobs[a.job].allocation, plan.allocations[a.job]) for a in moves]
     order = order_moves(expected, [*begun, *moved])
     first = set(order.rounds[0]) if order.rounds else set[str]()
     now = set(order.halted)

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import pytest
 
-from gpusched_dsl.drivers.move_order import Move, order_moves
+from gpusched_dsl.drivers.move_order import JobMove, order_moves
 
 NODES = ("a", "b", "c", "d")
 
@@ -28,7 +28,7 @@ def random_places(rng: random.Random, sizes: list[int], room: dict[str, int]) ->
     return places
 
 
-def random_moves(rng: random.Random) -> tuple[dict[str, int], list[Move]]:
+def random_moves(rng: random.Random) -> tuple[dict[str, int], list[JobMove]]:
     """Free GPUs and moves between two placements that fit; some jobs start, some are halted."""
     while True:
         capacity = {node: rng.choice((2, 3, 4)) for node in NODES}
@@ -39,14 +39,14 @@ def random_moves(rng: random.Random) -> tuple[dict[str, int], list[Move]]:
         moves = []
         for number, (before, after) in enumerate(zip(old, new, strict=True)):
             kind = rng.random()
-            moves.append(Move(str(number), {} if kind < 0.1 else before, {} if kind > 0.9 else after))
+            moves.append(JobMove(str(number), {} if kind < 0.1 else before, {} if kind > 0.9 else after))
         free = Counter(capacity)
         for move in moves:
             free.subtract(move.old)
         return dict(free), moves
 
 
-def fits(free: dict[str, int], moves: tuple[Move, ...]) -> bool:
+def fits(free: dict[str, int], moves: tuple[JobMove, ...]) -> bool:
     """Whether moves one after the other never need more than is free."""
     left = Counter(free)
     for move in moves:
@@ -82,39 +82,43 @@ def test_an_order_is_found_exactly_where_there_is_one(seed: int) -> None:
 
 
 def test_a_chain_goes_in_rounds() -> None:
-    moves = [Move("3", {"c": 4}, {"b": 4}), Move("2", {"b": 4}, {"a": 4}), Move("1", {"a": 4}, {"d": 4})]
+    moves = [JobMove("3", {"c": 4}, {"b": 4}), JobMove("2", {"b": 4}, {"a": 4}), JobMove("1", {"a": 4}, {"d": 4})]
     found = order_moves({"d": 4}, moves)
     assert (found.rounds, found.halted) == ((("1",), ("2",), ("3",)), ())
 
 
 def test_what_is_safe_to_do_is_no_reason_to_halt() -> None:
     """If `x` takes the free GPUs of `a` first, `y` and `z` wait for one another."""
-    moves = [Move("x", {}, {"a": 2}), Move("y", {"b": 2}, {"a": 2}), Move("z", {"a": 2}, {"b": 2})]
+    moves = [JobMove("x", {}, {"a": 2}), JobMove("y", {"b": 2}, {"a": 2}), JobMove("z", {"a": 2}, {"b": 2})]
     found = order_moves({"a": 2}, moves)
     assert (found.rounds, found.halted) == ((("y",), ("z",), ("x",)), ())
 
 
 def test_the_smallest_job_of_a_circle_is_halted() -> None:
-    moves = [Move("big", {"a": 4}, {"b": 4}), Move("small", {"b": 2}, {"a": 2}), Move("other", {"b": 2}, {"a": 2})]
+    moves = [
+        JobMove("big", {"a": 4}, {"b": 4}),
+        JobMove("small", {"b": 2}, {"a": 2}),
+        JobMove("other", {"b": 2}, {"a": 2}),
+    ]
     found = order_moves({}, moves)
     assert found.halted == ("small", "other")
     assert found.blocked == ()
 
 
 def test_a_place_that_others_occupy_blocks_and_halts_nothing() -> None:
-    found = order_moves({"a": 1}, [Move("1", {"b": 2}, {"a": 2}), Move("2", {}, {"c": 1})])
+    found = order_moves({"a": 1}, [JobMove("1", {"b": 2}, {"a": 2}), JobMove("2", {}, {"c": 1})])
     assert found.blocked == ("1", "2")
     assert (found.rounds, found.halted) == ((), ())
 
 
 def test_a_job_without_a_new_place_is_halted_for_one_that_needs_its_old_place() -> None:
-    found = order_moves({}, [Move("1", {"b": 2}, {"a": 2}), Move("2", {}, {"b": 2})])
+    found = order_moves({}, [JobMove("1", {"b": 2}, {"a": 2}), JobMove("2", {}, {"b": 2})])
     assert (found.rounds, found.halted, found.blocked) == ((("2",),), ("1",), ("1",))
 
 
 def test_thousands_of_moves_need_little_time() -> None:
-    chain = [Move(str(k), {f"n{k}": 8}, {f"n{k + 1}": 8}) for k in range(400)]
-    starts = [Move(f"s{k}", {}, {f"m{k % 500}": 1}) for k in range(4000)]
+    chain = [JobMove(str(k), {f"n{k}": 8}, {f"n{k + 1}": 8}) for k in range(400)]
+    starts = [JobMove(f"s{k}", {}, {f"m{k % 500}": 1}) for k in range(4000)]
     found = order_moves({"n400": 8} | {f"m{k}": 8 for k in range(500)}, [*starts, *chain])
     assert len(found.rounds) == 400
     assert found.blocked == found.halted == ()
