@@ -49,11 +49,11 @@ def trace_gang(
     ways = np.arange(work.first_way[number], work.first_way[number + 1])
     if not len(ways):
         return "the policy lists no way to run it", free, False
-    workers = int(work.workers[ways].min())
-    row = None if rows is None else rows.refusal(number)
-    if row is not None:
-        return f"`{row}` admits no nodes for its {workers} workers at once", free, False
-    return f"no room for its {workers} workers at once", free, False
+    reason = f"no room for its {int(work.workers[ways].min())} workers at once"
+    refusal = "" if rows is None else rows.refusal_text(rows.refusal(number), number)
+    if refusal:
+        reason += f" that the constraints of the model allow: {refusal}"
+    return reason, free, False
 
 
 def _free_text(gangs: GangCluster, plan: GangSchedule, nodes: Sequence[str]) -> tuple[str, ...]:

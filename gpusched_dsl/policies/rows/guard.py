@@ -123,15 +123,15 @@ class SideRows:
         """Return the guard for other jobs."""
         return _with_start(self.side, self.cluster, self.workers, queue, self.start, self.relaxed & self.demands)
 
-    def refusal(self, job: int) -> str | None:
-        """The name of the row that kept a job waiting in the pass that ended last, None if rows did not.
+    def refusal(self, job: int) -> int:
+        """Return the row that kept a gang waiting in the pass that ended last, NONE if rows did not.
 
         Of the rows with too little left for it beside other jobs, that with most of its columns: the row of a rack
         rather than that of a node, and one that other jobs fill rather than one of its own.
         """
         guard = self.arrays
         if guard.refused[job] == NONE:
-            return None
+            return int(NONE)
         row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
         owner = self.job_of_column[guard.row_columns]
         own, shared = owner == job, np.zeros(len(guard.sides), dtype=np.bool_)
@@ -144,7 +144,7 @@ class SideRows:
         full[self.guard.ints[LIMITS] :] = False
         columns = np.bincount(row[above], minlength=len(guard.sides)) * full
         best = int(np.argmax(columns)) if len(columns) else 0
-        return self.name(best if len(columns) and columns[best] > 0 else int(guard.refused[job]))
+        return best if len(columns) and columns[best] > 0 else int(guard.refused[job])
 
     def refusal_text(self, row: int, job: int) -> str:
         """Return which row refused a job, and how full it is, for a reader; empty for one that states no row."""
@@ -160,7 +160,8 @@ class SideRows:
             return f"`{name}` would be broken"
         unit = self.side.source.row_family(int(self.side.rows[row])).unit
         texts = [with_unit(number_text(round(v, 9) + 0.0), unit) for v in (least, most, float(adds.min()))]
-        return f"`{name}` is {texts[0]} of at most {texts[1]}, and the job adds {texts[2]}"
+        who = "the job" if self.workers[job] == 1 else f"each of its {int(self.workers[job])} workers"
+        return f"`{name}` is {texts[0]} of at most {texts[1]}, and {who} adds {texts[2]}"
 
     def name(self, row: int) -> str | None:
         """The name of a row in the model, None for one that states no row of it."""

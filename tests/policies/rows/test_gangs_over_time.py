@@ -154,7 +154,10 @@ def test_running_gangs_stay_where_a_cap_was_lowered() -> None:
 def test_why_names_the_row() -> None:
     model = gs.loads(text_with(False))
     text = "\n".join(model.why("g", 2.0, online="Loop", method="Packed").lines())
-    assert "it waits: `rack_cap[r1]` admits no nodes for its 6 workers at once" in text
+    assert (
+        "it waits: no room for its 6 workers at once that the constraints of the model allow: `rack_cap[r1]` is" in text
+    )
+    assert "of at most 5, and each of its 6 workers adds 1" in text
 
 
 def first_plan(text: str) -> tuple[PlanningRequest, Plan]:
