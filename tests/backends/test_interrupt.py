@@ -95,8 +95,8 @@ def test_monitor_hears_and_stops(name: str) -> None:
     assert monitor.threads == {threading.get_ident()}
     seconds = [p.seconds for p in monitor.heard]
     assert seconds == sorted(seconds)
-    assert any(p.objective is not None for p in monitor.heard)
-    assert solved.objective is not None
+    assert name not in ALL or any(p.objective is not None for p in monitor.heard)
+    assert name not in ALL or solved.objective is not None
     bounds = [p.bound for p in monitor.heard if p.bound is not None]
     assert all(bound >= solved.objective for bound in bounds)
 
