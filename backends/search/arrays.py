@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from gpusched_dsl.backends.search.kernel import NOTHING, SearchModel, SearchState
+from gpusched_dsl.backends.search.kernel import COOL, NOTHING, VIOLATED, SearchModel, SearchState
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
 from gpusched_dsl.ir.problem import Problem
 
 INTEGRALITY = 1e-6
+TRAIL_LENGTH = 512
 
 
 def arrays_of(problem: Problem) -> SearchModel:
@@ -42,21 +43,26 @@ def arrays_of(problem: Problem) -> SearchModel:
         by_column.indptr.astype(np.int64), by_column.indices.astype(np.int32), by_column.data,
         choice, members_from, members, np.flatnonzero(costs).astype(np.int32),
         np.flatnonzero((lower < upper) & integer).astype(np.int32), must,
+        crowded(choice, by_row),
     )  # fmt: skip
 
 
 def choices(problem: Problem, by_row: csr_array) -> tuple[Int32s, Ints, Int32s, Bools]:
     """Return the choice of each column and the columns of each: rows `sum x_j <= 1` or `= 1` over binaries.
 
-    A column is in one choice at most, that of the first such row.
+    Also rows `sum x_j <= z` or `= z`, where the binary z says whether one is set; it is no part of the choice. A column
+    is in one choice at most, that of the longest such row.
     """
     binary = problem.integer & (problem.lower >= 0) & (problem.upper <= 1)
     counts = np.diff(by_row.indptr)
     row_of = np.repeat(np.arange(by_row.shape[0]), counts)
-    fits = binary[by_row.indices] & (np.abs(problem.matrix.values - 1.0) < 1e-12)
-    odd = np.bincount(row_of[~fits], minlength=by_row.shape[0]) > 0
-    of_choice: Bools = ~odd & (counts > 1) & (np.abs(problem.row_upper - 1.0) < 1e-12) & (problem.row_lower <= 1.0)
-    entries = np.flatnonzero(of_choice[row_of])
+    one = binary[by_row.indices] & (np.abs(problem.matrix.values - 1.0) < 1e-12)
+    less = binary[by_row.indices] & (np.abs(problem.matrix.values + 1.0) < 1e-12)
+    ones, lesses = (np.bincount(row_of[kind], minlength=by_row.shape[0]) for kind in (one, less))
+    fits = (ones > 1) & (ones + lesses == counts) & (lesses <= 1) & (np.abs(problem.row_upper + lesses - 1.0) < 1e-12)
+    of_choice: Bools = fits & (problem.row_lower <= problem.row_upper)
+    entries = np.flatnonzero(of_choice[row_of] & one)
+    entries = entries[np.argsort(-counts[row_of[entries]], kind="stable")]
     choice = np.full(problem.columns, NOTHING, dtype=np.int32)
     _, first = np.unique(by_row.indices[entries], return_index=True)
     kept = entries[np.sort(first)]
@@ -71,6 +77,18 @@ def choices(problem: Problem, by_row: csr_array) -> tuple[Int32s, Ints, Int32s, 
         column[order].astype(np.int32),
         (problem.row_lower[rows] > 0.5),
     )
+
+
+def crowded(choice: Int32s, by_row: csr_array) -> Int32s:
+    """Return the rows with columns of at least two choices that are not such a row themselves."""
+    counts = np.diff(by_row.indptr)
+    of_entry = choice[by_row.indices].astype(np.int64)
+    row_of = np.repeat(np.arange(by_row.shape[0]), counts)
+    least, most = np.full(len(counts), np.iinfo(np.int64).max), np.full(len(counts), -1)
+    entries = of_entry >= 0
+    np.minimum.at(least, row_of[entries], of_entry[entries])
+    np.maximum.at(most, row_of[entries], of_entry[entries])
+    return np.flatnonzero(most > least).astype(np.int32)
 
 
 def state_at(model: SearchModel, point: Floats) -> SearchState:
@@ -89,16 +107,18 @@ def state_at(model: SearchModel, point: Floats) -> SearchState:
     chosen[model.choice[set_]] = set_
     return SearchState(
         point.astype(np.float64), activity, np.ones(rows), violated, place, np.zeros(len(point), dtype=np.int64),
-        chosen, point.astype(np.float64), np.array([float(model.costs @ point), np.inf, 1.0, 0.5, 0.01]),
-        np.array([len(listed), 0, 0, 0, 0], dtype=np.int64), np.zeros(64, dtype=np.int32), np.zeros(64),
+        chosen, point.astype(np.float64), np.array([float(model.costs @ point), np.inf, 1.0, COOL, 0.01]),
+        np.array([len(listed), 0, 0, 0, 0, 0, 0, 0], dtype=np.int64), np.zeros(TRAIL_LENGTH, dtype=np.int32),
+        np.zeros(TRAIL_LENGTH), np.zeros(len(point), dtype=np.int64), np.zeros(len(point), dtype=np.int32),
+        np.zeros(len(point), dtype=bool),
     )  # fmt: skip
 
 
 def first_point(model: SearchModel) -> Floats:
-    """Return the point that bounds and costs suggest: each column at its cheaper bound, 0 where it has none."""
+    """Return the bounds that costs suggest or those nearest to 0, whichever violate fewer rows; of a choice nothing."""
     near = np.where(model.costs >= 0, model.lower, model.upper)
     far = np.where(model.costs >= 0, model.upper, model.lower)
-    point = np.where(np.isfinite(near), near, np.where(np.isfinite(far), far, 0.0))
-    # Of a choice only one column is set.
-    point = np.where(model.choice != NOTHING, model.lower, point)
-    return np.clip(point, model.lower, model.upper)
+    cheap = np.where(np.isfinite(near), near, np.where(np.isfinite(far), far, 0.0))
+    cheap = np.where(model.choice != NOTHING, 0.0, cheap)
+    points = [np.clip(point, model.lower, model.upper) for point in (np.zeros_like(cheap), cheap)]
+    return min(points, key=lambda point: state_at(model, point).counts[VIOLATED])

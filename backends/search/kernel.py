@@ -51,14 +51,16 @@ class SearchModel(NamedTuple):
     priced: Int32s
     movable: Int32s
     must: Bools  # of choices: one column is 1
+    crowded: Int32s  # rows with columns of several choices
 
 
 class SearchState(NamedTuple):
-    """A point with what is known of it; `best` is the best point that violates nothing.
+    """A point with what is known of it; `best` is the best point that violates nothing;
+    `changed` lists the columns that moved since then.
 
     `violated` lists the violated rows, `place[r]` is where (NOTHING: satisfied). `numbers`: objective, objective of
     `best`, weight of the objective. `counts`: violated rows, steps, steps at the last improvement, whether `best` is a
-    point. `chosen[g]` is the column of choice g that is 1.
+    point. `chosen[g]` is the column of choice g that is 1. `tried[j]` is the last attempt that moved a column.
     """
 
     point: Floats
@@ -73,12 +75,21 @@ class SearchState(NamedTuple):
     counts: Ints
     trail: Int32s
     trail_step: Floats
+    tried: Ints
+    changed: Int32s
+    is_changed: Bools
 
 
 OBJECTIVE, BEST, WEIGHT, TEMPERATURE, SIZE = 0, 1, 2, 3, 4
-VIOLATED, STEPS, IMPROVED, HAS_BEST, TRAIL = 0, 1, 2, 3, 4
+VIOLATED, STEPS, IMPROVED, HAS_BEST, TRAIL, CHANGED, ATTEMPTS, DRAW = 0, 1, 2, 3, 4, 5, 6, 7
 CHAIN = 8
-WARM, COLD, COOLING = 0.3, 0.001, 0.99997
+DRAWS = 1 << 30
+PLACES = 16  # of a choice that are tried, to place it
+EMPTIED = 16  # choices of a row at most
+FILLED = 1_000  # choices at most, for the first point
+LEAST_WEIGHT = 1e-6  # of the objective, while rows are violated
+EMPTY_SHARE = 0.03  # of the steps
+WARM, COOL, COLD, COOLING = 0.3, 0.02, 0.001, 0.99997  # after the first descent it begins warm
 
 
 @compiled_inline
@@ -124,6 +135,10 @@ def move(model: SearchModel, state: SearchState, j: int, step: float) -> None:
             state.place[last] = place
             state.place[r] = NOTHING
     state.point[j] += step
+    if not state.is_changed[j]:
+        state.is_changed[j] = True
+        state.changed[state.counts[CHANGED]] = j
+        state.counts[CHANGED] += 1
     state.numbers[OBJECTIVE] += model.costs[j] * step
     g = model.choice[j]
     if g != NOTHING:
@@ -217,8 +232,11 @@ def keep_best(model: SearchModel, state: SearchState) -> None:
     objective = state.numbers[OBJECTIVE]
     if state.counts[HAS_BEST] and objective >= state.numbers[BEST] - TOLERANCE * max(1.0, abs(objective)):
         return
-    for j in range(len(state.point)):
+    for at in range(state.counts[CHANGED]):
+        j = state.changed[at]
         state.best[j] = state.point[j]
+        state.is_changed[j] = False
+    state.counts[CHANGED] = 0
     state.numbers[BEST] = objective
     state.counts[HAS_BEST] = 1
     state.counts[IMPROVED] = state.counts[STEPS]
@@ -233,14 +251,14 @@ def moved(model: SearchModel, state: SearchState, j: int, step: float) -> None:
     state.trail[at] = j
     state.trail_step[at] = step
     state.counts[TRAIL] += 1
-    state.held[j] = state.counts[STEPS]
+    state.tried[j] = state.counts[ATTEMPTS]
     move(model, state, j, step)
 
 
 @compiled_in_place
-def undo(model: SearchModel, state: SearchState) -> None:
-    """Undo an attempt."""
-    while state.counts[TRAIL] > 0:
+def undo(model: SearchModel, state: SearchState, begin: int) -> None:
+    """Undo the moves from a place of the trail on."""
+    while state.counts[TRAIL] > begin:
         state.counts[TRAIL] -= 1
         at = state.counts[TRAIL]
         move(model, state, state.trail[at], -state.trail_step[at])
@@ -256,7 +274,7 @@ def leave(model: SearchModel, state: SearchState, j: int) -> None:
         looked = min(length, ENTRIES_LOOKED_AT)
         for k in range(looked):
             other = model.columns[last - 1 - k]  # columns that rows share are declared behind
-            if state.held[other] == state.counts[STEPS] or model.costs[other] == 0.0:
+            if state.tried[other] == state.counts[ATTEMPTS] or model.costs[other] == 0.0:
                 continue
             if model.choice[other] != NOTHING and state.point[other] < 0.5:
                 continue
@@ -279,13 +297,14 @@ def enter(model: SearchModel, state: SearchState, j: int, step: float) -> None:
 
 
 @compiled_in_place
-def attempt(model: SearchModel, state: SearchState, j: int, step: float, rng: np.random.Generator) -> float:
+def attempt(model: SearchModel, state: SearchState, j: int, step: float, draw: int) -> float:
     """Move a column from a point that violates nothing, and others of the rows that this violates, until none is.
 
-    Returns the rise of the objective; infinite where rows stay violated. The moves stay in the trail, for `undo`.
+    Returns the rise of the objective; infinite where rows stay violated. The moves are added to the trail, for `undo`.
+    `draw` is a random number, which decides where long rows are looked at: the same again gives the same moves.
     """
     before = state.numbers[OBJECTIVE]
-    state.counts[TRAIL] = 0
+    state.counts[ATTEMPTS] += 1
     enter(model, state, j, step)
     for _ in range(CHAIN):
         count = state.counts[VIOLATED]
@@ -297,17 +316,17 @@ def attempt(model: SearchModel, state: SearchState, j: int, step: float, rng: np
         found, by, best = NOTHING, 0.0, np.inf
         first, last = model.starts[r], model.starts[r + 1]
         length = last - first
-        offset = int(rng.random() * length) if length > ENTRIES_LOOKED_AT else 0
+        offset = draw % length if length > ENTRIES_LOOKED_AT else 0
         for k in range(min(length, ENTRIES_LOOKED_AT)):
             at = first + (offset + k) % length
             c = model.columns[at]
-            if state.held[c] == state.counts[STEPS]:
+            if state.tried[c] == state.counts[ATTEMPTS]:
                 continue
             way = jump(model, state, r, at)
             if way == 0.0:
                 continue
             other = partner(model, state, c, way)
-            if other != NOTHING and state.held[other] == state.counts[STEPS]:
+            if other != NOTHING and state.tried[other] == state.counts[ATTEMPTS]:
                 continue
             worse = judge(model, state, c, way)
             if worse < best:
@@ -341,7 +360,13 @@ def wander(model: SearchModel, state: SearchState, rng: np.random.Generator) -> 
             return
         step = 1.0 if model.integer[j] else min(room, 1.0 + abs(state.point[j])) * rng.random()
         step = min(step, room) * (1.0 if up else -1.0)
-    gain = attempt(model, state, j, step, rng)
+    state.counts[TRAIL] = 0
+    decide(state, model, attempt(model, state, j, step, int(rng.random() * DRAWS)), rng)
+
+
+@compiled_in_place
+def decide(state: SearchState, model: SearchModel, gain: float, rng: np.random.Generator) -> None:
+    """Keep the moves of the trail, or undo them, by simulated annealing; the size of gains is learned on the way."""
     if 0.0 < abs(gain) < np.inf:
         size_of_gains = max(state.numbers[SIZE], 1e-12)
         state.numbers[SIZE] = size_of_gains * (1.01 if abs(gain) > size_of_gains else 0.99)
@@ -349,7 +374,86 @@ def wander(model: SearchModel, state: SearchState, rng: np.random.Generator) -> 
     if gain <= 0.0 or (np.isfinite(gain) and rng.random() < np.exp(-gain / max(temperature, 1e-12))):
         state.counts[TRAIL] = 0
     else:
-        undo(model, state)
+        undo(model, state, 0)
+
+
+@compiled_in_place
+def in_row(model: SearchModel, j: int, r: int) -> bool:
+    """Whether a column is in a row."""
+    for at in range(model.column_starts[j], model.column_starts[j + 1]):  # noqa: SIM110
+        if model.rows[at] == r:
+            return True
+    return False
+
+
+@compiled_in_place
+def place(model: SearchModel, state: SearchState, g: int, r: int, rng: np.random.Generator) -> float:
+    """Set the best of some columns of a choice, none in row r; return the rise of the objective, infinite: none fits.
+
+    The moves are added to the trail.
+    """
+    begin, last = model.members_from[g], model.members_from[g + 1]
+    mark = state.counts[TRAIL]
+    found, draw, best = NOTHING, 0, np.inf
+    if mark + 4 * CHAIN > len(state.trail):
+        return np.inf
+    for _ in range(PLACES):
+        j = model.members[begin + int(rng.random() * (last - begin))]
+        if model.upper[j] < 0.5 or j == state.chosen[g] or (r != NOTHING and in_row(model, j, r)):
+            continue
+        this = int(rng.random() * DRAWS)
+        gain = attempt(model, state, j, 1.0, this)
+        undo(model, state, mark)
+        if gain < best:
+            found, draw, best = int(j), this, gain
+    if found != NOTHING:
+        attempt(model, state, found, 1.0, draw)
+    return float(best)
+
+
+@compiled_in_place
+def empty(model: SearchModel, state: SearchState, r: int, rng: np.random.Generator) -> None:
+    """Move all choices that are set in a row, such as a node, elsewhere; accepted as one move by annealing."""
+    before = state.numbers[OBJECTIVE]
+    state.counts[TRAIL] = 0
+    emptied = 0
+    for at in range(model.starts[r], model.starts[r + 1]):
+        j = model.columns[at]
+        g = model.choice[j]
+        if g == NOTHING or state.chosen[g] != j:
+            continue
+        if place(model, state, g, r, rng) == np.inf:
+            undo(model, state, 0)
+            return
+        emptied += 1
+        if emptied == EMPTIED:
+            break
+    if emptied:
+        decide(state, model, state.numbers[OBJECTIVE] - before, rng)
+
+
+@compiled_in_place
+def fill(model: SearchModel, state: SearchState, rng: np.random.Generator) -> None:
+    """Set choices of which nothing is set, where that lowers the objective, in one pass that ends soon."""
+    size = len(state.chosen)
+    begin = int(rng.random() * size)
+    for at in range(min(size, FILLED)):
+        g = (begin + at) % size
+        if state.chosen[g] == NOTHING:
+            state.counts[TRAIL] = 0
+            if place(model, state, g, NOTHING, rng) >= 0.0:
+                undo(model, state, 0)
+
+
+@compiled_in_place
+def go_back(model: SearchModel, state: SearchState) -> None:
+    """Return to the best point."""
+    for at in range(state.counts[CHANGED]):
+        j = state.changed[at]
+        if state.point[j] != state.best[j]:
+            move(model, state, j, state.best[j] - state.point[j])
+        state.is_changed[j] = False
+    state.counts[CHANGED] = 0
 
 
 @compiled_in_place
@@ -391,22 +495,49 @@ def repair(model: SearchModel, state: SearchState, rng: np.random.Generator) -> 
     if best >= 0.0:
         for at in range(count):
             state.weight[state.violated[at]] += 1.0
-        if state.numbers[WEIGHT] > 0.0 and count > 0 and rng.random() < 0.5:
+        if state.numbers[WEIGHT] > LEAST_WEIGHT and count > 0 and rng.random() < 0.5:
             state.numbers[WEIGHT] *= 0.9
     if found != NOTHING:
         take(model, state, found, by, rng)
 
 
+@compiled_in_place
+def follow(model: SearchModel, state: SearchState) -> None:
+    """Let columns of no choice satisfy what the choices violate, such as nodes that are on: once for each row."""
+    for at in range(state.counts[VIOLATED] - 1, -1, -1):
+        if at >= state.counts[VIOLATED]:
+            continue
+        r = state.violated[at]
+        for k in range(model.starts[r], model.starts[r + 1]):
+            j = model.columns[k]
+            if model.choice[j] == NOTHING:
+                step = jump(model, state, r, k)
+                if step != 0.0 and rise(model, state, j, step) < 0.0:
+                    move(model, state, j, step)
+                    if state.place[r] == NOTHING:
+                        break
+
+
 @compiled_at_once
 def search(model: SearchModel, state: SearchState, steps: int, rng: np.random.Generator) -> None:
     """Make so many steps from where the state is."""
+    if state.counts[STEPS] == 0 and steps > 0:
+        follow(model, state)
     for _ in range(steps):
         state.counts[STEPS] += 1
         if state.counts[VIOLATED] > 0:
             repair(model, state, rng)
         else:
-            wander(model, state, rng)
+            state.numbers[WEIGHT] = 1.0
+            if not state.counts[HAS_BEST]:
+                fill(model, state, rng)
+            if len(model.crowded) and rng.random() < EMPTY_SHARE:
+                empty(model, state, model.crowded[int(rng.random() * len(model.crowded))], rng)
+            else:
+                wander(model, state, rng)
             state.numbers[TEMPERATURE] *= COOLING
             if state.numbers[TEMPERATURE] < COLD:
                 state.numbers[TEMPERATURE] = WARM
+                if rng.random() < 0.5:
+                    go_back(model, state)
         keep_best(model, state)

@@ -14,7 +14,16 @@ from building import INF, Row, at_least, at_most, equal, maximize, minimize, pro
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
-from gpusched_dsl.backends.search.kernel import BEST, HAS_BEST, OBJECTIVE, VIOLATED, search
+from gpusched_dsl.backends.search.kernel import (
+    BEST,
+    CHANGED,
+    COLD,
+    HAS_BEST,
+    OBJECTIVE,
+    TEMPERATURE,
+    VIOLATED,
+    search,
+)
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.verify import verify
@@ -104,6 +113,39 @@ def test_its_sums_follow_every_move() -> None:
         if state.counts[HAS_BEST]:
             assert state.numbers[BEST] == pytest.approx(float(model.costs @ state.best), abs=1e-6)
             assert not state_at(model, state.best).counts[VIOLATED]
+
+
+def test_a_reheated_search_goes_on_from_its_best_point() -> None:
+    """Coldness warms it, at times from the best point, and the sums still follow; what moved since then is listed."""
+    for seed in range(12):
+        model = arrays_of(random_problem(seed))
+        state = state_at(model, first_point(model))
+        for _ in range(20):
+            state.numbers[TEMPERATURE] = COLD
+            search(model, state, 20, np.random.default_rng(seed))
+            again = state_at(model, state.point)
+            assert state.activity == pytest.approx(again.activity, abs=1e-6)
+            assert state.numbers[OBJECTIVE] == pytest.approx(again.numbers[OBJECTIVE], abs=1e-6)
+            assert state.chosen.tolist() == again.chosen.tolist()
+            listed = set(state.changed[: state.counts[CHANGED]].tolist())
+            assert listed == set(np.flatnonzero(state.is_changed).tolist())
+            if state.counts[HAS_BEST]:
+                assert set(np.flatnonzero(state.point != state.best).tolist()) <= listed
+
+
+def test_a_packing_begins_with_first_fit_decreasing() -> None:
+    """Of 12 jobs of 5 and 4 GPUs on nodes of 9, six nodes do: what the largest first find at once."""
+    sizes, nodes = [5, 4] * 6, 12
+    columns = 13 * nodes
+    once, room = np.zeros((12, columns)), np.zeros((nodes, columns))
+    for j, size in enumerate(sizes):
+        once[j, j * nodes : (j + 1) * nodes] = 1
+        room[np.arange(nodes), j * nodes + np.arange(nodes)] = size
+    room[np.arange(nodes), 12 * nodes + np.arange(nodes)] = -9
+    rows = [*(equal(1, *row) for row in once), *(at_most(0, *row) for row in room)]
+    goal = minimize(*[0] * (12 * nodes), *[1] * nodes)
+    one = problem(goal, columns=columns, rows=rows, upper=1, integer=list(range(columns)))
+    assert solve_problem(one, "search", SolveOptions(extra={"steps": 20})).objective == 6
 
 
 def test_the_same_seed_gives_the_same_point() -> None:

@@ -13,6 +13,8 @@ from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Violation, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
+from gpusched_dsl.solving.primal.first_fit import first_fits
+from gpusched_dsl.solving.primal.rows import rows_of
 
 # Smaller problems are solvers' own business: they have a point, often the optimum, before a search of ours would end.
 LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
@@ -82,11 +84,24 @@ def find_mip_start(
     mip_start = MipStart(start)
     if start is not None:
         mip_start = _complete(problem, backend, options, start, monitor)
+    if not backend.capabilities.proves and options.heuristic == "auto":
+        return mip_start if mip_start.point is not None else MipStart(_first_fit(problem))  # it searches from there
     if not mip_start.interrupted and options.heuristic == "auto" and _is_supported(problem, backend):
         mip_start = _sift(problem, backend, options, mip_start, monitor)
     if mip_start.answer is None and _search_is_wanted(problem, backend, options, mip_start, improves):
         mip_start = _search(problem, backend, options, mip_start, monitor)
     return mip_start
+
+
+def _first_fit(problem: Problem) -> Floats | None:
+    """A packing by first fit decreasing, without values of other columns; None where the rows are not of that form."""
+    if not problem.is_mip or not problem.is_linear:
+        return None
+    for columns, values in first_fits(problem, rows_of(problem)):
+        start = np.full(problem.columns, np.nan)
+        start[columns] = values
+        return start
+    return None
 
 
 def _states_anything(problem: Problem, start: Floats) -> bool:
