@@ -179,9 +179,14 @@ def plain_defect(failure: Exception) -> Diagnostic:
 
 
 def _no_plan_error(event: AnyEvent, reason: Diagnostic) -> Diagnostic:
-    """Return GSM5209: planning fails after the event; name its most extreme value, usually the cause."""
+    """Return GSM5209: planning fails after the event; name its most extreme value, usually the cause.
+
+    A program as method is its own cause.
+    """
     message = f"no plan can be computed after this event: {reason.message} ({reason.code})"
-    extreme = max(_numbers(event), key=lambda pair: abs(math.log10(abs(pair[1]))), default=None)
+    by_program = reason.code in ("GSM7012", "GSM7013")  # then its decision or its end is the cause
+    numbers = () if by_program else _numbers(event)
+    extreme = max(numbers, key=lambda pair: abs(math.log10(abs(pair[1]))), default=None)
     help = reason.help or "send it again with other values"
     if extreme is not None:
         help = f"the most extreme value of the event is {extreme[0]}, {extreme[1]:g}; {help}"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.stated_charges import charge_plan
 from gpusched_dsl.online.loops.step_journal import StepJournal, read_plan, step_of
 from gpusched_dsl.online.planners.completion import PlanCompletion
+from gpusched_dsl.online.planners.failures import OF_SOLVING
 from gpusched_dsl.online.planners.fallback import plan_with_fallback
 from gpusched_dsl.online.planners.protocol import BROKEN, VIOLATES, ControllerState, Outlook, Plan, PlanningRequest
 from gpusched_dsl.online.planners.violations import violation_note
@@ -57,6 +58,7 @@ class SimulationLoop:
     examine: Callable[[Instance, Plan, int], BrokenRows | None] | None = None
     event_by_event: tuple[str, ...] = ()
     look_ahead: Callable[[SimulationLoop, InstanceView, Instance], Outlook] | None = field(default=None, kw_only=True)
+    recoverable: ClassVar[frozenset[str]] = OF_SOLVING  # errors of a method after which the fallback plans
 
     def __post_init__(self) -> None:
         setup = self.setup
@@ -169,6 +171,7 @@ class SimulationLoop:
                         self.unit,
                         self.online.span,
                         partial(self._refused, request.instance),
+                        self.recoverable,
                     )
                     plan = self._with_open_variables(request.instance, plan)
                 deadline.check()

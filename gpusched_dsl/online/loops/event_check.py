@@ -45,23 +45,25 @@ def check_event(
     root, placement = online.jobs_root, online.base.placement
     assert placement is not None
     changed: Base | None = None
-    if isinstance(event, Completion | Progress | Withdrawal | Arrival) and event.job in forgotten:
-        _refuse_ended(event)
+    if isinstance(event, Completion | Progress | Withdrawal) and event.job in forgotten:
+        _refuse_absent(event.job)
     match event:
         case Arrival():
             if isinstance(event.job, int) and not -(2**63) <= event.job < 2**63:
                 refuse(f"the label {event.job} of a job is too large for an integer", "send it as a text, in quotes")
+            if event.job in forgotten:
+                _refuse_known(event.job, ended=True)
             if find_code(base, root, event.job) is None:
                 changed = base_with_jobs(base, online, (event,))
             elif world.status[job_code(base, root, event.job)] != FUTURE:
-                _refuse_ended(event)
+                _refuse_known(event.job, ended=world.status[job_code(base, root, event.job)] not in (WAITING, RUNNING))
         case Arrivals():
-            changed = _check_arrivals(event, base, online, forgotten)
+            changed = _check_arrivals(event, base, online, world, forgotten)
         case Completion() | Progress() | Withdrawal():
             code = job_code(base, root, event.job)
             expected = isinstance(event, Withdrawal) and not event.returns and world.status[code] == FUTURE
             if world.status[code] not in (WAITING, RUNNING) and not expected:
-                _refuse_ended(event)
+                _refuse_absent(event.job)
             if isinstance(event, Progress) and event.done is not None and not event.done <= LARGEST:
                 help = "write `done` in the unit of `work` in the block"
                 refuse(f"job `{event.job}` has done {event.done:g}; the largest possible value is {LARGEST:g}", help)
@@ -73,19 +75,27 @@ def check_event(
     return Candidate(event, base, changed)
 
 
-def _check_arrivals(event: Arrivals, base: Base, online: CheckedOnline, forgotten: Container[Label]) -> Base:
+def _check_arrivals(
+    event: Arrivals, base: Base, online: CheckedOnline, world: World, forgotten: Container[Label]
+) -> Base:
     """Return the data with new jobs. Raises DiagnosticError for a job that is known, or is there twice."""
     seen: set[Label] = set()
     for one in event.jobs:
-        if one.job in seen or one.job in forgotten or find_code(base, online.jobs_root, one.job) is not None:
-            refuse(f"job `{one.job}` is already present", "use one label for all events of a job")
+        code = find_code(base, online.jobs_root, one.job)
+        if one.job in seen or one.job in forgotten or code is not None:
+            ended = one.job in forgotten or (code is not None and world.status[code] not in (FUTURE, WAITING, RUNNING))
+            _refuse_known(one.job, ended=ended)
         if isinstance(one.job, int) and not -(2**63) <= one.job < 2**63:
             refuse(f"the label {one.job} of a job is too large for an integer", "send it as a text, in quotes")
         seen.add(one.job)
     return base_with_jobs(base, online, event.jobs)
 
 
-def _refuse_ended(event: Arrival | Completion | Progress | Withdrawal) -> NoReturn:
-    if isinstance(event, Arrival):
-        refuse(f"job `{event.job}` is already present", "use one label for all events of a job")
-    refuse(f"job `{event.job}` is not present", "it has not arrived, or has already ended")
+def _refuse_known(job: Label, *, ended: bool) -> NoReturn:
+    if ended:
+        refuse(f"job `{job}` has already ended", "a label names one job: give another job another label")
+    refuse(f"job `{job}` is already present", "use one label for all events of a job")
+
+
+def _refuse_absent(job: Label) -> NoReturn:
+    refuse(f"job `{job}` is not present", "it has not arrived, or has already ended")

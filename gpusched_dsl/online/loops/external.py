@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from gpusched_dsl.online.loops.forgetting import ended_long_ago, reads_ended_job
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.restoring import LoopState
 from gpusched_dsl.online.loops.setup import period_of
-from gpusched_dsl.online.planners.failures import is_of_solving
+from gpusched_dsl.online.planners.failures import OF_LIVE_PLANS, is_of_solving
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.realisation import realisation_of, redraw, stretch_beyond
@@ -58,6 +58,8 @@ class ExternalEventLoop(EventLoop):
     jobs progress as planned; they end when an event reports that. Jobs and plans of long ago are forgotten
     (`forgetting.py`).
     """
+
+    recoverable: ClassVar[frozenset[str]] = OF_LIVE_PLANS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -230,7 +232,7 @@ class ExternalEventLoop(EventLoop):
         try:
             planner.plan(replace(request, seconds=min(self.config.time_limit or REHEARSAL, REHEARSAL)))
         except DiagnosticError as error:
-            if not (self._used_fallback(self.steps[-1:]) and is_of_solving(error)):
+            if not (self._used_fallback(self.steps[-1:]) and is_of_solving(error, self.recoverable)):
                 raise
         finally:
             planner.close()

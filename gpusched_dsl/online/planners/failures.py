@@ -16,9 +16,13 @@ from gpusched_dsl.language.text.counting import count_text
 OF_SOLVING: Final = frozenset({"GSM4006", "GSM4007", "GSM4008", "GSM4009", "GSM4017"})
 
 
-def is_of_solving(error: DiagnosticError) -> bool:
+# A program ends a simulated run, whose costs are compared; in a live run the cluster goes on.
+OF_LIVE_PLANS: Final = OF_SOLVING | {"GSM7012", "GSM7013"}
+
+
+def is_of_solving(error: DiagnosticError, codes: frozenset[str] = OF_SOLVING) -> bool:
     """Whether the error concerns one solve and not the request."""
-    return all(diagnostic.code in OF_SOLVING for diagnostic in error.diagnostics)
+    return all(diagnostic.code in codes for diagnostic in error.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.online.planners.failures import is_of_solving
+from gpusched_dsl.online.planners.failures import OF_SOLVING, is_of_solving
 from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, PlanningRequest
 from gpusched_dsl.online.planners.violations import (
     VIOLATED,
@@ -27,8 +27,9 @@ def plan_with_fallback(
     unit: str,
     span: Span | None = None,
     refused: Callable[[Plan], BrokenRows | None] = lambda plan: None,
+    codes: frozenset[str] = OF_SOLVING,
 ) -> tuple[Plan, DiagnosticError | None]:
-    """Return the plan of the first planner that finds one, else the running jobs; and the first error of a solver.
+    """Return the plan of the first planner that finds one, else the running jobs; and the first error of these `codes`.
 
     Each planner may take the seconds of the request. Failures and crashes are added to the diagnostics of the run. A
     plan that runs nothing although the model does not permit this is a failure if another planner is there: all jobs
@@ -42,7 +43,7 @@ def plan_with_fallback(
         try:
             plan = planner.plan(request)
         except DiagnosticError as error:
-            if not is_of_solving(error):
+            if not is_of_solving(error, codes):
                 raise
             diagnostics.count_failures(planner, error, now, unit)
             plan, failure = None, failure or error

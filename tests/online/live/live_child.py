@@ -34,7 +34,7 @@ def run(method: str, source: str, journal: str, out: BinaryIO | None = None) -> 
     workspace = workspace_from_text(TEXT, "cluster.gsm", found)
     found.raise_if_errors()
     record = Path(journal) if journal else None
-    config = RunConfig(online="EveryEvent", method=method, journal=record)
+    config = RunConfig(online="EveryEvent", method=method, journal=record).allowing(method)
     return run_live_loop(workspace, source, out or sys.stdout.buffer, config)
 
 

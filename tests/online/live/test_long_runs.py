@@ -114,8 +114,12 @@ def test_questions_about_a_forgotten_job(tmp_path: Path, monkeypatch: pytest.Mon
     assert raised.value.diagnostics[0].code == "GSM6022"
     with pytest.raises(DiagnosticError, match="job `j0` is not present"):
         loop.on_event({"kind": "completion", "time": 10, "job": "j0"})
-    with pytest.raises(DiagnosticError, match="job `j0` is already present"):
-        loop.on_event({"kind": "arrival", "time": 10, "job": "j0", "values": values})
+    for again in (
+        {"kind": "arrival", "time": 10, "job": "j0", "values": values},
+        {"kind": "arrivals", "time": 10, "jobs": [{"job": "j0", "values": values}]},
+    ):
+        with pytest.raises(DiagnosticError, match="job `j0` has already ended"):
+            loop.on_event(again)
     assert estimate_live(loop, "last", arrivals=True).samples > 1, "from the arrivals that are kept"
 
 

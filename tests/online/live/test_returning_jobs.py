@@ -51,6 +51,7 @@ def test_jobs_that_arrive_together_are_as_single_arrivals() -> None:
     for wrong, message in (
         ([job("j9", 1), job("j1", 1)], "`j1` is already present"),
         ([job("j9", 1), job("j9", 1)], "`j9` is already present"),
+        ([job("j9", 1), job("j0", 1)], "`j0` has already ended"),
         ([job("j9", 1), job("j8", 0)], "needs"),
     ):
         with pytest.raises(DiagnosticError, match=message):
@@ -73,6 +74,6 @@ def test_a_job_comes_back_with_its_progress() -> None:
     assert loop.world.remaining()[0] == pytest.approx(0.5)
     loop.on_event({"kind": "withdrawal", "time": 4, "job": "a", "returns": True})
     loop.on_event({"kind": "withdrawal", "time": 4, "job": "a"})
-    with pytest.raises(DiagnosticError, match="already present"):
+    with pytest.raises(DiagnosticError, match="already ended"):
         loop.on_event({"kind": "arrival", "time": 5, "job": "a"})
     assert loop.finish()["done"] == 1
