@@ -182,46 +182,27 @@ def list_empty_existing(
 @compiled_in_place
 def way_to_rent(
     largest_first: Ints, family: Ints, like_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats,
-    kinds: Ints, stock: Ints, j: int, own: int, size: int, form: int, w: int, exclusive: bool,
+    kinds: Ints, stock: Ints, j: int, own: int, size: int, form: int, exclusive: bool, rented: Ints, jobs: Ints,
+    found: Ints, guard: RowGuard | None,
 ) -> int:  # fmt: skip
-    """The way on the kind of node to open: the largest of the family that is to be had, else the way's own; or NONE.
+    """The way on the kind of node to open, or NONE; the node is noted in `found`.
 
-    The way's own at once where the job is to have the node for itself.
+    The largest kind of the family that is to be had and has room for the job, only the way's own if the job is to have
+    the node for itself. For rows nodes to rent are not alike, so that all are tried.
     """
-    if not exclusive:
-        for k in largest_first:
-            if family[k] == family[own] and kinds[k] < stock[k]:
-                way = like_at[j, k, form]
-                if way != NONE and has_capacity_when_empty(units, parts, needs, room, k, size, way):
-                    return int(way)
-                break
-    if kinds[own] < stock[own] and has_capacity_when_empty(units, parts, needs, room, own, size, w):
-        return w
-    return NONE
-
-
-@compiled_in_place
-def admitted_way_to_rent(
-    largest_first: Ints, family: Ints, like_at: Ints, units: Ints, parts: int, needs: Floats, room: Floats,
-    kinds: Ints, stock: Ints, j: int, own: int, size: int, form: int, w: int, exclusive: bool, rented: Ints,
-    jobs: Ints, found: Ints, guard: RowGuard,
-) -> int:  # fmt: skip
-    """As `way_to_rent`, of the kinds and nodes that rows allow; the node is noted in `found`.
-
-    Nodes to rent are not alike for rows, so that all are tried, and smaller kinds of the family where no node may be of
-    a larger one.
-    """
-    for at in range(len(largest_first) + 1):
-        k = own if at == len(largest_first) else largest_first[at]
-        if at < len(largest_first) and (exclusive or family[k] != family[own]):
+    for k in largest_first:
+        if family[k] != family[own] or kinds[k] >= stock[k] or (exclusive and k != own):
             continue
-        way = w if at == len(largest_first) else like_at[j, k, form]
-        if way == NONE or kinds[k] >= stock[k] or not has_capacity_when_empty(units, parts, needs, room, k, size, way):
+        way = like_at[j, k, form]
+        if way == NONE or not has_capacity_when_empty(units, parts, needs, room, k, size, way):
             continue
         for n in rented:
-            if jobs[n] == 0 and admits(guard, way, n):
-                found[0, 0], found[0, 1], found[0, 2] = 0, n, NONE
-                return int(way)
+            if jobs[n] > 0:
+                continue
+            if guard is not None and not admits(guard, way, n):
+                continue
+            found[0, 0], found[0, 1], found[0, 2] = 0, n, NONE
+            return int(way)
     return NONE
 
 

@@ -17,7 +17,6 @@ from gpusched_dsl.policies.kernels.candidate_search import (
     NEXT_RENTED,
     OPEN,
     OPENED,
-    admitted_way_to_rent,
     draw_node,
     find_suboptimal,
     first_empty_existing,
@@ -330,18 +329,11 @@ def place_jobs(
                     while counts[NEXT_RENTED] < len(rented) and jobs[rented[counts[NEXT_RENTED]]] > 0:
                         counts[NEXT_RENTED] += 1
                     if counts[NEXT_RENTED] < len(rented):
-                        found[0, 0], found[0, 1], found[0, 2] = 0, rented[counts[NEXT_RENTED]], NONE
-                        if guard is None:
-                            way = way_to_rent(
-                                largest_first, family, like_at, units, parts, needs, room, kinds, stock, j,
-                                way_kind[w], size[w], form[w], w, code == NEW_NODE_EXCLUSIVE,
-                            )  # fmt: skip
-                        else:
-                            way = admitted_way_to_rent(
-                                largest_first, family, like_at, units, parts, needs, room, kinds, stock, j,
-                                way_kind[w], size[w], form[w], w, code == NEW_NODE_EXCLUSIVE,
-                                rented[counts[NEXT_RENTED] :], jobs, found, guard,
-                            )  # fmt: skip
+                        way = way_to_rent(
+                            largest_first, family, like_at, units, parts, needs, room, kinds, stock, j, way_kind[w],
+                            size[w], form[w], code == NEW_NODE_EXCLUSIVE, rented[counts[NEXT_RENTED] :], jobs, found,
+                            guard,
+                        )  # fmt: skip
                         if way != NONE:
                             kinds[way_kind[way]] += 1
                             counts[FOUND] = 1

@@ -203,15 +203,12 @@ class Pass:
         if node is None:
             return False
         own = int(self.work.kind[w])
-        if not exclusive:
-            kinds = [k for k in range(len(self.work.units)) if self.family(k) == self.family(own) and self.to_be_had(k)]
-            kinds.sort(key=lambda k: (-self.work.units[k], self.work.price[k] / self.work.units[k], k))
-            if kinds:
-                other = self.same_size(j, kinds[0], self.size(w))
-                if other is not None and self.fits(node, kinds[0], other):
-                    return self.put(j, node, other)
-        if self.to_be_had(own) and self.fits(node, own, w):
-            return self.put(j, node, w, exclusive=exclusive)
+        kinds = [k for k in range(len(self.work.units)) if self.family(k) == self.family(own)]
+        kinds.sort(key=lambda k: (-self.work.units[k], self.work.price[k] / self.work.units[k], k))
+        for k in [own] if exclusive else kinds:
+            other = self.same_size(j, k, self.size(w))
+            if self.to_be_had(k) and other is not None and self.fits(node, k, other):
+                return self.put(j, node, other, exclusive=exclusive)
         return False
 
     def rule(self, name: str, following: str, j: int, w: int | None) -> bool:

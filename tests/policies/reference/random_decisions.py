@@ -46,13 +46,13 @@ def drawn(seed: int, *, ties: bool = True) -> Drawn:
     rng = np.random.default_rng([8, seed])
     world = WORLDS[seed % len(WORLDS)]
     types = [f"t{i}" for i in range(int(rng.integers(1, 5)))]
-    nodes = [f"n{i}" for i in range(int(rng.integers(1, 6)))]
-    jobs = [f"j{i}" for i in range(int(rng.integers(3, 12)))]
+    nodes = [f"n{i}" for i in range(int(rng.integers(1, 8)))]
+    jobs = [f"j{i}" for i in range(int(rng.integers(4, 14)))]
     sizes = [s for s in SIZES if (s == "s1" or rng.random() < 0.6) and (SIZES[s] >= 1 or seed % 2)]
     modes = ["eco", "fast", "odd"][: int(rng.choice([1, 1, 2, 3]))]
     owner = "Nodes" if world == "nodes" else "Types"
     owners = nodes if world == "nodes" else types
-    gpus = {o: int(rng.choice([1, 2, 4])) for o in owners}
+    gpus = {o: int(rng.choice([1, 2, 4, 4])) for o in owners}
     memory = {o: float(rng.choice([8, 16])) for o in owners}
     family = {o: str(rng.choice(["a", "b", '""'])) for o in owners}
     pace = {f: rng.choice([1.0, 1.0, 2.0]) for f in ("a", "b", '""')}

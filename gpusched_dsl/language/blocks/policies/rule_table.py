@@ -102,12 +102,16 @@ SERVE = {
 # Each says where a job goes; the first rule that finds a place is taken.
 PLACE = {
     "best_fit": RuleShape("on the node in use, of the family of the way, that then has the fewest free GPUs"),
-    "first_fit": RuleShape("on the first opened node in use, of the family of the way, that has room"),
-    "new_node": RuleShape("on a node not in use, of the largest type of the family"),
+    "first_fit": RuleShape("on the first node in use, of the family of the way, that has room"),
+    "new_node": RuleShape(
+        "on the smallest node not in use with room, of the family of the way; a node to rent becomes the largest type "
+        "of the family that is in stock"
+    ),
     "new_node exclusive": RuleShape("alone on a node not in use, of exactly the type of the way"),
     "best_suboptimal": RuleShape("on a node in use, in the best way for which a node has room", takes="any way"),
     "first_suboptimal": RuleShape(
-        "on the first opened node in use that has room, in the best way for which a node has room", takes="any way"
+        "on the first node in use that has room for the job, in the best way for which this node has room",
+        takes="any way",
     ),
     "next_choice": RuleShape("in the next way of the list for which an earlier rule finds room", takes="no way"),
     "append": RuleShape("at the end of the queue of the chosen node", engine="queues"),
