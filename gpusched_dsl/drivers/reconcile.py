@@ -90,9 +90,9 @@ def difference(plan: WantedState, observation: Observation, *, preempt: bool) ->
         if job is not None and job.state is JobState.PENDING and not job.held and not job.unsupported:
             stops.append(Action(ActionKind.HOLD, name, reason=f"{reason}: to wait"))
     if moves:
-        moves, starts, late = _in_order(plan, observation, stops, starts, moves)
+        moves, starts, blocked = _in_order(plan, observation, stops, starts, moves)
         found = _with_room(plan, observation, [*stops, *moves], starts, contradictions)
-        return replace(found, waiting=(*found.waiting, *late))
+        return replace(found, waiting=(*found.waiting, *blocked))
     return _with_room(plan, observation, stops, starts, contradictions)
 
 
@@ -123,9 +123,10 @@ def _in_order(
     starts: Sequence[Action],
     moves: Sequence[Action],
 ) -> tuple[list[Action], list[Action], list[str]]:
-    """The moves and starts of now, and the jobs whose starts wait for moves.
+    """The moves and starts of now, and the jobs for whose starts no move makes room.
 
-    The order counts GPUs as free that jobs are leaving; a job leaves its place only once its new place is free.
+    Starts of later rounds are not among these: they wait for moves, each of which is watched itself. The order counts
+    GPUs as free that jobs are leaving; a job leaves its place only once its new place is free.
     """
     jobs, free = observation.jobs, free_gpus(plan, observation)
     expected = Counter(free)
@@ -144,7 +145,8 @@ def _in_order(
             now.add(move.job)
             free.subtract({n: max(0, gpus - move.old.get(n, 0)) for n, gpus in move.new.items()})
     ready = [action for action in starts if action.job in first]
-    return [a for a in moves if a.job in now], ready, [move.job for move in begun if move.job not in first]
+    blocked = {move.job for move in begun}.intersection(order.blocked)
+    return [a for a in moves if a.job in now], ready, sorted(blocked)
 
 
 def _with_room(

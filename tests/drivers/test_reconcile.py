@@ -82,9 +82,10 @@ def test_a_job_runs_on_until_its_new_place_is_free() -> None:
     plan = WantedState({job: {new: 4} for job, (_, new) in places.items()} | {"4": {"g3": 4}}, ("4", "3", "2", "1"))
     jobs = {job: running(job, old, 4) for job, (old, _) in places.items()}
     jobs["4"] = ObservedJob("4", JobState.PENDING, 4, held=True)
-    done = []
+    done, counted = [], Counter[str]()
     for _ in range(20):
         found = difference(plan, Observation(jobs, nodes), preempt=True)
+        counted.update(found.waiting)
         for name, job in list(jobs.items()):
             if job.state is JobState.PENDING and not job.held:  # released before: it starts now
                 jobs[name] = running(name, job.pinned[0], 4)
@@ -99,6 +100,17 @@ def test_a_job_runs_on_until_its_new_place_is_free() -> None:
                 jobs[action.job] = ObservedJob(action.job, JobState.PENDING, 4, pinned=tuple(action.allocation))
     moves = [(kind, job) for job in ("1", "2", "3") for kind in ("requeue", "start")]
     assert done == [*moves, ("start", "4")]
+    assert counted["4"] <= 2, "a start that waits for moves is not stuck"
+
+
+def test_a_start_that_no_move_makes_room_for_waits() -> None:
+    nodes = {name: ObservedNode(name, 4) for name in ("g1", "g2", "g3")}
+    jobs = {"1": running("1", "g1", 4), "other": running("other", "g3", 4)}
+    jobs["2"] = ObservedJob("2", JobState.PENDING, 4, held=True)
+    plan = WantedState({"1": {"g2": 4}, "2": {"g3": 4}}, ("1", "2"))
+    found = difference(plan, Observation(jobs, nodes), preempt=True)
+    assert [(action.kind, action.job) for action in found.actions] == [(ActionKind.REQUEUE, "1")]
+    assert found.waiting == ("2",)
 
 
 def test_of_two_jobs_that_change_places_one_is_halted_first() -> None:
