@@ -15,6 +15,9 @@ over elements of one job and of the node (and type) of y holds then, if 0 < a <=
 b y on the larger side. Constraints of such rows are *links*: a plan is checked without them, with y at least 1 where it
 has a job. Where rows are asked for each place, links are asked too.
 
+Gangs have several nodes and several workers on each: of them only (2), its form (4) and `sum x_e >= 0` are used, with
+the amounts that each worker uses.
+
 Everything else is a *side row*, even where it follows from something that is not recognised here: it is evaluated for
 each plan. So a constraint with `==` is one; its lower side is a demand.
 """
@@ -95,7 +98,7 @@ def covers(model: CheckedModel, placement: CheckedPlacement) -> Covered:
 
     Decisions with slots or positions in queues have engines that read capacities in another way: all is left to rows.
     """
-    if placement.item("slot") is not None or placement.item("place_from_end") is not None or placement.has_gangs:
+    if placement.item("slot") is not None or placement.item("place_from_end") is not None:
         return Covered({}, tuple(model.constraints))
     reader = _Reader(model, placement)
     explained = {}
@@ -115,6 +118,7 @@ class _Reader:
         self._tokens = count()
         self._job, self._node = placement.position("job"), placement.position("node")
         self.opening: dict[str, tuple[int, ...]] = {}
+        self._one_place = not placement.has_gangs  # a gang has several nodes, and several workers on each of them
 
     # --- roles -------------------------------------------------------------------------------------------------------
 
@@ -170,7 +174,8 @@ class _Reader:
         positions = tuple(next(at for at in positions if x.subscripts[at] == key) for key in y.subscripts)
         if any(not self._is_of_row(key, x.bound) for key in y.subscripts):
             raise Unexplained
-        if self._is_of_row(x.subscripts[self._job], x.bound) and x.scale == y.scale == () and x.factor <= -y.factor:
+        one_job = self._one_place and self._is_of_row(x.subscripts[self._job], x.bound)
+        if one_job and x.scale == y.scale == () and x.factor <= -y.factor:
             return y.variable, positions
         elements = dict(zip(self.placement.indices, x.subscripts, strict=True))
         self._capacity(x, [(y.factor, y.scale)], elements)
@@ -192,7 +197,7 @@ class _Reader:
             raise Unexplained
         if not self._is_of_row(term.subscripts[self._job], term.bound):
             return self._capacity(term, sums.data, dict(zip(indices, term.subscripts, strict=True)))
-        if term.scale == () and all(key == () for _, key in sums.data):
+        if self._one_place and term.scale == () and all(key == () for _, key in sums.data):
             limit = -sum(factor for factor, _ in sums.data)
             if term.factor <= limit:
                 return "job"
@@ -205,7 +210,7 @@ class _Reader:
             raise Unexplained
         amount, limit = (term.factor, term.scale), _normal([(-factor, key) for factor, key in data])
         items = self.placement.all("uses")
-        if not items and amount == (1.0, ()) and limit == ((1.0, ()),):
+        if self._one_place and not items and amount == (1.0, ()) and limit == ((1.0, ()),):
             return "node"
         for item in items:
             if item.of is None:

@@ -136,3 +136,39 @@ def test_a_job_that_takes_a_whole_node() -> None:
 def test_side_rows_read_few_variables() -> None:
     rest = side_rows(model("[r in Racks]: sum[n in Nodes where rack[n] == r] used[n] <= 4"))
     assert (list(rest.constraints), list(rest.variables), rest.objectives) == (["row"], ["run"], ())
+
+
+GANGS = """
+model G {{
+  set Jobs;  set Nodes;
+  param gpus[Nodes] integer >= 1;
+  param need[Jobs] integer >= 1;
+  var worker[j in Jobs, n in Nodes] integer >= 0 <= gpus[n];
+  var on[Nodes] binary;
+  constraint row{row};
+  placement worker[j, n] {{ job j;  node n;  workers need[j];  uses 2 of gpus[n];  lasts 1[h]; }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("[n in Nodes]: sum[j in Jobs] 2 * worker[j, n] <= gpus[n]", "uses"),
+        ("[j in Jobs]: sum[n in Nodes] worker[j, n] >= 0", "job"),
+        ("[n in Nodes]: sum[j in Jobs] 2 * worker[j, n] <= gpus[n] * on[n]", "link"),
+        ("[j in Jobs]: sum[n in Nodes] worker[j, n] <= 1", "side"),  # a gang has several workers
+        ("[n in Nodes]: sum[j in Jobs] worker[j, n] <= 1", "side"),
+        ("[j in Jobs, n in Nodes]: worker[j, n] <= 1", "side"),
+        ("[j in Jobs, n in Nodes]: worker[j, n] <= on[n]", "side"),
+        ("[n in Nodes]: sum[j in Jobs] 3 * worker[j, n] <= gpus[n]", "side"),
+    ],
+)
+def test_gangs_have_several_workers_and_nodes(row: str, expected: str) -> None:
+    found = Diagnostics()
+    checked = check_model(workspace_from_text(GANGS.format(row=row), "g.gsm", found), "G", {}, found)
+    found.raise_if_errors()
+    assert checked is not None
+    assert checked.placement is not None
+    covered = covers(checked, checked.placement)
+    assert covered.explained.get("row", "link" if "row" in covered.links else "side") == expected

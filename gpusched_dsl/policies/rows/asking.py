@@ -137,7 +137,7 @@ def traced_rows(
 def rows_in_words(policy: CheckedPolicy) -> list[str]:
     """Return a line that names the constraints that a policy asks for each place, none where roles say all."""
     placement = policy.model.placement
-    if placement is None or policy.slots is not None or placement.has_gangs:
+    if placement is None or policy.slots is not None:
         return []
     if placement.item("place_from_end") is not None or placement.item("slot") is not None:
         return []
