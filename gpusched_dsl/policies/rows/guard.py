@@ -35,7 +35,7 @@ from gpusched_dsl.policies.rows.problem import SideProblem, columns_of_places, s
 from gpusched_dsl.policies.workload import NONE, Schedule
 
 _MOST_RELAXED = 100  # steps of relaxing; after them consequences of what runs are not followed
-_MOST_TRAIL = 1 << 23
+_MOST_TRAIL, _SHORT_TRAIL = 1 << 23, 1 << 17
 
 
 class Running(NamedTuple):
@@ -226,8 +226,9 @@ def guard_of(
     by_column = csr_array((values, columns, starts), shape=(len(row_lower), problem.columns)).tocsc()
     bounds = np.stack((lower, upper), axis=1)
     entries = len(values)
-    trail = min(2 * problem.columns + 1024, _MOST_TRAIL)
-    row_trail = min(4 * entries + 1024, 2 * _MOST_TRAIL)
+    # Where nothing follows from a column, the trail has no more than the columns of one job.
+    most = _MOST_TRAIL if deep.any() else _SHORT_TRAIL
+    trail, row_trail = min(2 * problem.columns + 1024, most), min(4 * entries + 1024, 2 * most)
     rows = len(row_lower)
     sums, infinite = _sums(row, columns, values, bounds, rows)
     arrays = GuardArrays(
