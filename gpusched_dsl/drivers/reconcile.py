@@ -135,7 +135,7 @@ def _in_order(
     for job in jobs.values():
         if job.state is not JobState.RUNNING and not job.partly_started:
             expected.update(job.allocation)
-    begun = [JobMove(a.job, jobs[a.job].allocation, a.allocation) for a in starts if a.kind is ActionKind.START]
+    begun = [JobMove(a.job, _own(jobs[a.job]), a.allocation) for a in starts if a.kind is ActionKind.START]
     moved = [JobMove(a.job, jobs[a.job].allocation, plan.allocations[a.job]) for a in moves]
     order = order_moves(expected, [*begun, *moved])
     first = set(order.rounds[0]) if order.rounds else set[str]()
@@ -160,7 +160,7 @@ def _with_room(
     free, actions, waiting = free_gpus(plan, observation), [*stops], []
     for action in starts:
         job = observation.jobs[action.job]
-        own = job.allocation if job.partly_started else {}
+        own = _own(job)
         if any(free[node] + own.get(node, 0) < gpus for node, gpus in action.allocation.items()):
             if action.kind is ActionKind.START:
                 waiting.append(action.job)
@@ -191,6 +191,11 @@ def _node_contradictions(plan: WantedState, observation: Observation) -> list[Co
             message = f"the plan uses `{name}` as `{kind}`, but its GPUs are `{node.gpu_type}`"
             found.append(Contradiction(name, message, stops_all=True))
     return found
+
+
+def _own(job: ObservedJob) -> Allocation:
+    """The GPUs of a waiting job that already has a part of its start."""
+    return job.allocation if job.partly_started else {}
 
 
 def _is_part(job: ObservedJob, wanted: Allocation) -> bool:

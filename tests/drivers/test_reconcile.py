@@ -103,6 +103,17 @@ def test_a_job_runs_on_until_its_new_place_is_free() -> None:
     assert counted["4"] <= 2, "a start that waits for moves is not stuck"
 
 
+def test_gpus_that_a_job_is_leaving_are_counted_once() -> None:
+    """On g1, 1 has just stopped and starts again, 2 leaves, and 3 waits for 2."""
+    nodes = {name: ObservedNode(name, 8) for name in ("g1", "g2")}
+    stopped = ObservedJob("1", JobState.PENDING, 4, held=True, allocation={"g1": 4})
+    jobs = {"1": stopped, "2": running("2", "g1", 4), "3": ObservedJob("3", JobState.PENDING, 4, held=True)}
+    plan = WantedState({"1": {"g1": 4}, "2": {"g2": 4}, "3": {"g1": 4}}, ("1", "2", "3"))
+    found = difference(plan, Observation(jobs, nodes), preempt=True)
+    assert [(action.kind, action.job) for action in found.actions] == [(ActionKind.REQUEUE, "2")]
+    assert found.waiting == ("1",)
+
+
 def test_a_start_that_no_move_makes_room_for_waits() -> None:
     nodes = {name: ObservedNode(name, 4) for name in ("g1", "g2", "g3")}
     jobs = {"1": running("1", "g1", 4), "other": running("other", "g3", 4)}
