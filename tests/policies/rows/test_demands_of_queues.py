@@ -1,0 +1,50 @@
+"""Rows of queues that ask for jobs or read positions, by hand: a queue that a row refuses gives way to the next one."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusched_dsl as gs
+
+TEXT = """
+import "gsdsl:allocation/policies.gsm";
+model House extends Allocation { RULE }
+scenario S for House {
+  Jobs = { a, b, c, d, e, f };  Types = { t, u };
+  table GPUs: gpu_type = g1 t  g2 t  g3 u;
+  table Profiled: exec_time[s] = a t 5  a u 9  b t 6  b u 4  c t 7  c u 8  d t 3  d u 9  e t 5  e u 9  f t 5  f u 8;
+}
+"""
+TWO = "constraint two[g in GPUs]: sum[j in Jobs, p in Places] run[j, g, p] <= 2;"
+USED = "constraint used[g in GPUs]: sum[j in Jobs, p in Places] run[j, g, p] >= 1;"
+LAST = 'constraint last[g in GPUs, p in Places where p > 1]: run["b", g, p] == 0;'
+
+
+def queues(rule: str, policy: str) -> tuple[str, dict[str, str]]:
+    result = gs.loads(TEXT.replace("RULE", rule)).solve("S", policy)
+    found: dict[str, str] = {}
+    for job, gpu, _, value in sorted(result["run"].rows(), key=lambda row: -row[2]):
+        if value is not None and value > 0.5:
+            found[gpu] = found.get(gpu, "") + job
+    return str(result.status), found
+
+
+@pytest.mark.parametrize(
+    ("rule", "policy", "expected"),
+    [
+        ("", "TimeFIFO", {"g1": "acdef", "g3": "b"}),
+        (TWO, "TimeFIFO", {"g1": "ac", "g2": "de", "g3": "bf"}),
+        (USED, "TimeFIFO", {"g1": "acde", "g2": "f", "g3": "b"}),
+        ("", "EarliestFinishFIFO", {"g1": "ad", "g2": "ce", "g3": "bf"}),
+        (LAST, "EarliestFinishFIFO", {"g1": "adf", "g2": "ce", "g3": "b"}),
+        (LAST, "EarliestFinishSJF", {"g1": "daf", "g2": "ec", "g3": "b"}),
+    ],
+)
+def test_queues_by_hand(rule: str, policy: str, expected: dict[str, str]) -> None:
+    assert queues(rule, policy) == ("feasible", expected)
+
+
+def test_a_demand_that_cannot_be_met_keeps_no_job_from_running() -> None:
+    """All six jobs are demanded, and three GPUs take one each."""
+    status, found = queues(TWO.replace("<= 2", "<= 1"), "TimeFIFO")
+    assert (status, found) == ("broken", {"g1": "a", "g2": "c", "g3": "b"})
