@@ -11,13 +11,20 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.arrays import Codes, Values, spread
+from gpusched_dsl.ir.arrays import Codes, Floats, Values, spread
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import CheckedModel, IndexRef, LetRef, TypedIndexing
+from gpusched_dsl.language.checked_policy import CheckedKey
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 _FEW = 4  # a `let` with at most so many times as many elements as are read is evaluated for all of them
+
+
+def key_table(ev: Evaluator, keys: Sequence[CheckedKey], frame: Frame) -> Floats:
+    """A column for each key of a line, smaller is better, and a row for each row of the frame."""
+    columns = [ev.number_column(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
+    return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
 
 
 class DecisionEvaluator(Evaluator):

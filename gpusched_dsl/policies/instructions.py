@@ -11,7 +11,7 @@ from gpusched_dsl.ir.arrays import Codes, Floats, Ints, is_counting, spread
 from gpusched_dsl.language.checked import IndexVar, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.cluster import Cluster, numbers
-from gpusched_dsl.policies.decision_evaluator import DecisionEvaluator
+from gpusched_dsl.policies.decision_evaluator import DecisionEvaluator, key_table
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
 from gpusched_dsl.policies.placement_reader import cluster_of, keys_of_ways
 from gpusched_dsl.policies.plug_ins import plug_ins
@@ -55,7 +55,7 @@ class PolicyLineReader:
         queued = numbers(self.cluster.jobs, domain.columns()[0])
         queued = queued[queued != NONE]  # the placement has no way for the others
         frame = Frame(len(queued), {self.job: self.cluster.jobs[queued]})
-        keys = self._keys(policy.order, frame)
+        keys = key_table(self.ev, policy.order.keys, frame)
         choose = self._ranks(policy.choose, frame, queued)
         otherwise = self._ranks(policy.otherwise, frame, queued)
         if policy.choose is None:
@@ -80,11 +80,6 @@ class PolicyLineReader:
             node_odds=NODE_ODDS["" if place_draw is None else place_draw.odds],
         )
 
-    def _keys(self, ranking: CheckedRanking, frame: Frame) -> Floats:
-        """A column for each key, smaller is better."""
-        columns = [self.ev.number_column(k.value, frame) * (-1.0 if k.descending else 1.0) for k in ranking.keys]
-        return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
-
     def _ranks(self, ranking: CheckedRanking | None, jobs: Frame, queued: Codes) -> Ints:
         """The rank of each way among those of its job, NEVER where the line does not list it."""
         ways = len(self.work.job)
@@ -96,7 +91,7 @@ class PolicyLineReader:
             row, way = self.ways_of(ranking, frame)
         else:
             frame, row, way = self.all_ways(queued)
-        keys = self._keys(ranking, frame)
+        keys = key_table(self.ev, ranking.keys, frame)
         listed[way] = 1
         if not (len(row) == len(way) == ways and is_counting(row) and is_counting(way)):
             table = np.zeros((ways, keys.shape[1]))

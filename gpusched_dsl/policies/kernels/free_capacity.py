@@ -110,29 +110,6 @@ def put(work: Workload, plan: Schedule, j: int, n: int, w: int, gpu: int, turn: 
 
 
 @compiled_in_place
-def take_off(work: Workload, plan: Schedule, j: int) -> None:
-    """Postpone a job that runs; a node that it leaves empty is closed."""
-    n, w = plan.node[j], plan.way[j]
-    size = work.size[w]
-    plan.jobs[n] -= 1
-    for r in range(work.needs.shape[1]):
-        plan.left[n, r] += work.needs[w, r]
-    if size >= work.parts:
-        plan.used[n] -= size
-    else:
-        gpu = plan.gpu[j]
-        plan.spare[n, gpu] += size
-        if plan.spare[n, gpu] == work.parts:
-            plan.spare[n, gpu] = NONE
-            plan.used[n] -= work.parts
-    plan.node[j], plan.way[j], plan.gpu[j], plan.chosen[j] = NONE, NONE, NONE, NONE
-    if plan.jobs[n] == 0:
-        plan.opened[n] = NONE
-        plan.kind[n] = work.node_kind[n]
-        refill(work, plan, n, work.node_kind[n])
-
-
-@compiled_in_place
 def copy_schedule(source: Schedule, target: Schedule) -> None:
     """Copy `source` to `target`."""
     for j in range(len(source.node)):

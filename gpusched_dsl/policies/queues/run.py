@@ -18,7 +18,8 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
-from gpusched_dsl.language.checked_policy import CheckedKey, CheckedPolicy, CheckedRanking
+from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
+from gpusched_dsl.policies.decision_evaluator import key_table
 from gpusched_dsl.policies.kernels.queue_rows import append_all_that_enter
 from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
@@ -159,12 +160,7 @@ class _Queues:
         ranking = self.policy.order
         jobs = np.sort(self.ev.index_domain(ranking.indexing, ranking.span).columns()[0])
         frame = Frame(len(jobs), {ranking.indexing.variables[0]: jobs})
-        return jobs[order_rows(self._keys(ranking.keys, frame), np.ones(len(jobs), dtype=np.int64))]
-
-    def _keys(self, keys: tuple[CheckedKey, ...], frame: Frame) -> Floats:
-        """A column for each key, smaller is better."""
-        columns = [self.ev.number_column(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
-        return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
+        return jobs[order_rows(key_table(self.ev, ranking.keys, frame), np.ones(len(jobs), dtype=np.int64))]
 
     def _candidates(self, ordered: Codes) -> _Candidates:
         """The nodes of every job by `choose`, then those that `otherwise` adds."""
@@ -198,7 +194,7 @@ class _Queues:
         bound = next(v for v in ranking.indexing.variables if v.name == name)
         jobs, nodes = (np.broadcast_to(frame.columns[v], (frame.size,)) for v in (job, bound))
         by_node = np.argsort(nodes, kind="stable")  # equal keys: as the set of nodes has them
-        keys = self._keys(ranking.keys, frame)[by_node]
+        keys = key_table(self.ev, ranking.keys, frame)[by_node]
         rank = np.empty(frame.size, dtype=np.int64)
         rank[by_node[order_rows(keys, np.ones(frame.size, dtype=np.int64))]] = np.arange(frame.size)
         return place[np.searchsorted(ordered[place], jobs)], nodes, rank
@@ -223,7 +219,7 @@ class _Queues:
         scope = {v.name: v for v in self.policy.order.indexing.variables}
         names = self.placement.indices[self.node]
         frame = Frame(len(job), {scope[self.placement.indices[self.job].name]: job, names: node})
-        return self._keys((sort,), frame)
+        return key_table(self.ev, (sort,), frame)
 
     def _ranks(self, found: _Candidates) -> Ints:
         """Return the order of candidates within a queue at the end."""

@@ -16,6 +16,8 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.language.blocks.policies.rule_table import SERVE
 from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
+from gpusched_dsl.policies.decision_evaluator import key_table
+from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.kernels.slotted_cluster import Guard, Serving, SlottedCluster
 from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
 from gpusched_dsl.policies.slotted.classes import classes_of, parameters_of_node
@@ -158,8 +160,8 @@ class _Reader:
 
     def _order(self) -> Ints:
         frame = Frame(len(self.jobs), {self.job: self.jobs})
-        columns = self._columns(self.policy.order.keys, frame)
-        return np.lexsort((np.arange(len(self.jobs)), *columns[::-1])).astype(np.int64)
+        keys = key_table(self.ev, self.policy.order.keys, frame)
+        return order_rows(keys, np.ones(len(self.jobs), dtype=np.int64))
 
     def _performance(self) -> Floats:
         """Return the performance of a job by its last slot, if that places it."""
