@@ -27,7 +27,7 @@ from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.node_kinds import no_index, position_of
 from gpusched_dsl.policies.rows.excess import RowExcess, excess_of
 from gpusched_dsl.policies.rows.problem import side_model, side_problem
-from gpusched_dsl.policies.rows.sides import MOST_PLACES, Made, Sides, first_that_obeys
+from gpusched_dsl.policies.rows.sides import MOST_PLACES, Made, MovedSides, first_that_obeys
 from gpusched_dsl.policies.workload import NONE
 
 
@@ -106,7 +106,7 @@ class _Queues:
         def excess_of_plan(one: Made[QueuePlan]) -> RowExcess | None:
             return excess_of(side, self.store, self.limits, one.values)
 
-        def sides() -> Sides:
+        def sides() -> MovedSides:
             problem = side_problem(side, self.placement, self.store, self.limits)
             places = np.arange(len(ordered))
             codes = {
@@ -119,7 +119,7 @@ class _Queues:
             column[at >= 0] = problem.columns[at[at >= 0]]
             begin = np.arange(len(found.job)) * len(places)
             one_each = np.ones(len(ordered), dtype=np.int64)
-            return Sides(problem, self.placement, begin, places, column, one_each, job=found.turn)
+            return MovedSides(problem, self.placement, begin, places, column, one_each, job=found.turn)
 
         plan, rows = first_that_obeys(made, excess_of_plan, sides, plan_with)
         return replace(plan, side_rows=rows)

@@ -42,7 +42,7 @@ class Made(Generic[_Plan]):
 def first_that_obeys(
     first: Made[_Plan],
     excess_of_plan: Callable[[Made[_Plan]], RowExcess | None],
-    sides_of_model: Callable[[], Sides],
+    sides_of_model: Callable[[], MovedSides],
     plan_with: Callable[[RowGuard], Made[_Plan]],
 ) -> tuple[_Plan, int]:
     """Return a plan that obeys all rows, and how many rows it was asked for; `first` asks none.
@@ -75,7 +75,7 @@ def first_that_obeys(
     return min(obeying, key=lambda one: one.missing).plan, sides.side.source.rows
 
 
-class Sides:
+class MovedSides:
     """The side rows of a decision and their sides, which are moved where plans break them.
 
     The column of job j in place i is `column[first[j] + place[i]]`; it has `most[j]` columns at most. If `job` is

@@ -33,12 +33,12 @@ from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
 from gpusched_dsl.policies.rows.excess import excess_of
 from gpusched_dsl.policies.rows.problem import SideProblem, side_model, side_problem
-from gpusched_dsl.policies.rows.sides import MOST_PLACES, Made, Sides, first_that_obeys
+from gpusched_dsl.policies.rows.sides import MOST_PLACES, Made, MovedSides, first_that_obeys
 from gpusched_dsl.policies.workload import NONE
 
 if TYPE_CHECKING:
     from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance
-    from gpusched_dsl.policies.slotted.run import SlottedPlan
+    from gpusched_dsl.policies.slotted.plan import SlottedPlan
 
 
 def slotted_plan_that_obeys(
@@ -66,7 +66,7 @@ def slotted_plan_that_obeys(
     def made(plan: SlottedPlan) -> Made[SlottedPlan]:
         return Made(plan, plan.values, int(plan.statistics["jobs_not_started"]), not plan.outside, plan.stopped)
 
-    def sides() -> Sides:
+    def sides() -> MovedSides:
         constant = {fix.variable for fix in slots.fixes if not fix.value.decision}
         fixed: Fixed = {name: given for name, given in first.values.items() if name in constant}
         with_lines = _with_fix_lines(policy.model, side, slots.fixes, store, limits)
@@ -74,7 +74,7 @@ def slotted_plan_that_obeys(
         most = np.ones(len(instance.jobs), dtype=np.int64) if starts else instance.cluster.length.max(axis=1, initial=0)
         decided = frozenset(fix.variable for fix in slots.fixes)
         served = None if slots.serve is None else slots.serve.variable
-        return Sides(problem, placement, *_columns_of_places(problem, placement, instance), most, decided, served)
+        return MovedSides(problem, placement, *_columns_of_places(problem, placement, instance), most, decided, served)
 
     def with_guard(guard: RowGuard) -> Made[SlottedPlan]:
         arrays = arrays_of(guard)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 import numpy as np
 from msgspec import structs
@@ -21,25 +20,10 @@ from gpusched_dsl.policies.node_kinds import position_of
 from gpusched_dsl.policies.rows.slots import slotted_plan_that_obeys
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
+from gpusched_dsl.policies.slotted.plan import SlottedPlan
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
 from gpusched_dsl.policies.slotted.planning import SlottedResult, make_plan
 from gpusched_dsl.policies.slotted.rules import placing_of
-
-
-@dataclass(frozen=True, eq=False)
-class SlottedPlan:
-    """`values` fix the families of variables that the policy decides; `outside` are those that the model has no element
-    for.
-
-    `statistics` count what went wrong: jobs that were not started or end after the last slot, values that the model
-    has no variable for (a job that trains when it must have ended), loads above what nodes take, slots whose serving
-    nodes may not be the cheapest.
-    """
-
-    values: Mapping[str, VariableValues]
-    statistics: Mapping[str, float]
-    stopped: bool = False
-    outside: Mapping[str, VariableValues] = field(default_factory=dict)
 
 
 def has_slots(policy: CheckedPolicy) -> bool:

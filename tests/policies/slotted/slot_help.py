@@ -14,7 +14,8 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
-from gpusched_dsl.policies.slotted.run import SlottedPlan, run_slotted
+from gpusched_dsl.policies.slotted.plan import SlottedPlan
+from gpusched_dsl.policies.slotted.run import run_slotted
 from gpusched_dsl.workflows.solve_by_policy import solve_by_policy
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
