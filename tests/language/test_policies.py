@@ -378,7 +378,10 @@ def test_names_of_added_rules_are_read_without_importing_them(tmp_path: Path, mo
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: rules-of-others\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(f"[{rules.GROUP}]\nnext_door = nowhere:rule\nswap  far = nowhere:move\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    rules.rules_of_packages.cache_clear()
     assert {"next_door", "swap far"} <= set(rules.rules_of_packages())
+    monkeypatch.undo()
+    rules.rules_of_packages.cache_clear()
 
 
 def test_an_unknown_rule_is_told_with_those_that_are_known() -> None:

@@ -70,7 +70,7 @@ def test_recorded_values_are_read_again(tmp_path: Path) -> None:
 
 def test_rows_that_a_policy_violates_by_itself_do_not_hinder(tmp_path: Path) -> None:
     (tmp_path / "lamps.gsm").write_text(
-        LAMPS.replace("constraint once", "constraint few: sum[j in Jobs, n in Nodes] run[j, n] <= 1;  constraint once")
+        LAMPS.replace("constraint once", "constraint many: sum[j in Jobs, n in Nodes] run[j, n] >= 4;  constraint once")
     )
     result = gs.load(tmp_path / "lamps.gsm").run(online="Lit", scenario="Three", method="SRPT")
     assert [warning.code for warning in result.warnings] == ["GSM7008"]
@@ -78,13 +78,17 @@ def test_rows_that_a_policy_violates_by_itself_do_not_hinder(tmp_path: Path) -> 
 
 
 def test_a_plan_that_no_values_complete_is_told_once(tmp_path: Path) -> None:
-    (tmp_path / "lamps.gsm").write_text(LAMPS.replace("fans integer >= 0 <= 10", "fans integer >= 0 <= 1"))
+    # A fan needs two jobs and always runs, which jobs that are not there cannot change.
+    demand = "constraint used: 2 * fans <= sum[j in Jobs, n in Nodes] run[j, n];  constraint once"
+    text = LAMPS.replace("fans integer >= 0 <= 10", "fans integer >= 1 <= 10").replace("constraint once", demand)
+    text = text.replace("constraint air: sum[n in Nodes] lamp[n] <= 2 * fans;", "")
+    (tmp_path / "lamps.gsm").write_text(text)
     model = gs.load(tmp_path / "lamps.gsm")
     result = model.run(online="Lit", scenario="Three", method="SRPT", verify="none")
     [told] = [warning for warning in result.warnings if warning.code == "GSM7018"]
-    assert "no values of `fans`, `lamp` complete the plan of `SRPT` at 2 h" in told.message
+    assert "no values of `fans`, `lamp` complete the plan of `SRPT` at 0 h" in told.message
     assert result.ended == "finished"
-    assert result.costs["light"] == pytest.approx(27.0 - 9.0)  # the hour with three jobs
+    assert result.costs["light"] == pytest.approx(27.0 - 6.0)  # the two hours with one job
 
 
 def test_controllers_share_the_completion(tmp_path: Path) -> None:

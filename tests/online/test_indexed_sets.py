@@ -36,7 +36,7 @@ def text(form: str) -> str:
     return f"{model} scenario S for Machines {{ {DATA} {data} }}"
 
 
-@pytest.mark.parametrize("method", ["highs", "FIFO"])
+@pytest.mark.parametrize("method", ["highs", "SRTF"])
 def test_a_run_is_that_of_sets_of_tuples(method: str) -> None:
     indexed, tuples = (run(text(form), "Events", "S", method) for form in FORMS)
     assert indexed.world.end.tolist() == tuples.world.end.tolist()

@@ -98,10 +98,13 @@ class RowsAsked:
                 break
             if step < _MOST_STEPS and repair.mend(rows, found, row):
                 lines = lines._replace(order=repair.queue())
-                rows = rows.for_queue(lines.order)
-            else:  # given up: nothing is changed for it
-                repair, lines = QueueRepair(original), lines._replace(order=original)
-                rows = rows.for_queue(original).without(row if step < _MOST_STEPS else int(NONE))
+                mended = rows.for_queue(lines.order)
+                if not (mended.relaxed & ~rows.relaxed).any():
+                    rows = mended
+                    continue  # else a row cannot be met without the jobs that were taken out
+            # Given up: nothing is changed for it.
+            repair, lines = QueueRepair(original), lines._replace(order=original)
+            rows = rows.for_queue(original).without(row if step < _MOST_STEPS else int(NONE))
         rows.guard.ints[CLOSES] = 1
         return rows, lines
 

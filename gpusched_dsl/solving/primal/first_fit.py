@@ -13,13 +13,16 @@ G. Markowsky, Multidimensional bin packing algorithms, IBM Journal of Research a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints, unique
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.solving.primal.rows import PropagationRows
+
+if TYPE_CHECKING:  # for it loads SciPy
+    from gpusched_dsl.solving.primal.rows import PropagationRows
 
 SHARE = 0.5  # of the integer columns that must be those of items
 

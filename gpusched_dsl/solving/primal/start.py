@@ -14,7 +14,6 @@ from gpusched_dsl.ir.verify import Violation, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
 from gpusched_dsl.solving.primal.first_fit import first_fits
-from gpusched_dsl.solving.primal.rows import rows_of
 
 # Smaller problems are solvers' own business: they have a point, often the optimum, before a search of ours would end.
 LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
@@ -97,6 +96,8 @@ def _first_fit(problem: Problem) -> Floats | None:
     """A packing by first fit decreasing, without values of other columns; None where the rows are not of that form."""
     if not problem.is_mip or not problem.is_linear:
         return None
+    from gpusched_dsl.solving.primal.rows import rows_of  # loads SciPy
+
     for columns, values in first_fits(problem, rows_of(problem)):
         start = np.full(problem.columns, np.nan)
         start[columns] = values

@@ -102,7 +102,7 @@ def test_several_methods() -> None:
     assert str(found).count("*") == 1
     with pytest.raises(KeyError):
         found["EDF"]
-    with pytest.raises(ValueError, match="one run"):
+    with pytest.raises(gs.UsageError, match="one run"):
         model.run(online="EveryEvent", method=["FIFO", "Greedy"], journal="x.db")
 
 
