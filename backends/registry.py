@@ -26,6 +26,8 @@ BUILT_IN = {
     "search": "gpusched_dsl.backends.search.backend:SearchBackend",
 }
 
+WITHOUT_PROOFS = frozenset({"search"})  # of ours; those of other packages state it as a capability
+
 CONCURRENT, AND = "concurrent", "+"
 CONCURRENT_MODULE = "gpusched_dsl.solving.concurrent.backend"
 
@@ -49,6 +51,13 @@ def solver_names() -> tuple[str, ...]:
 def is_concurrent(name: str) -> bool:
     """Whether a name means several solvers at once."""
     return name == CONCURRENT or AND in name
+
+
+def proves(name: str) -> bool:
+    """Whether a solver ends with a proof. Loads it if another package has it; raises DiagnosticError as `backend`."""
+    if name in BUILT_IN or is_concurrent(name):
+        return name not in WITHOUT_PROOFS
+    return backend(name).capabilities.proves
 
 
 @cache

@@ -226,7 +226,7 @@ class Model(ModelCampaigns):
                 "relax": relax, "bound": bound,
             },
         )  # fmt: skip
-        check_options("solve", given, backend, chosen.is_policy)
+        check_options("solve", given, backend, chosen.proves)
         options = plain_options(
             SolveOptions(
                 time_limit, gap, threads, seed, dict(solver_options or {}), without=_names(without),

@@ -434,7 +434,7 @@ def empty(model: SearchModel, state: SearchState, r: int, rng: np.random.Generat
 
 @compiled_in_place
 def fill(model: SearchModel, state: SearchState, rng: np.random.Generator) -> None:
-    """Set choices of which nothing is set, where that lowers the objective, in one pass that ends soon."""
+    """Set choices that have no column at 1, where that lowers the objective, in one pass that ends soon."""
     size = len(state.chosen)
     begin = int(rng.random() * size)
     for at in range(min(size, FILLED)):

@@ -16,6 +16,7 @@ FIELDS = {
     "nonlinear_integers": "nonlinear terms and integers in one problem",
     "warm_start": "starts from a given point",
     "duals": "dual values",
+    "proves": "ends with a proof",
     "time_limit": "time limit",
     "threads": "a number of threads",
     "in_place_update": "changed numbers without loading the problem again",

@@ -179,7 +179,7 @@ def _solve(task: Task, workspace: Workspace) -> RunRecord:
         method=method,
         options=_solve_options(options, task.seed),
         warm_start=start,
-        bound=bound and method.is_policy,
+        bound=bound and not method.proves,
     )
     result = solve_scenario(config).result
     if result.reason == "interrupt":

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     clock = Deadline()
     instance = choose_instance(options, output)
     method = _method(instance, options)
-    refuse_options("solve", vars(options), options.method, method.is_policy)
+    refuse_options("solve", vars(options), options.method, method.proves)
     if isinstance(instance, LoadedProblem):
         _refuse_alternatives(options)
     if options.show and not isinstance(instance, LoadedProblem):

@@ -8,7 +8,7 @@ from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.workflows.option_rules import as_flag, given_options, option_diagnostics
 
 
-def refuse_options(verb: str, values: Mapping[str, object], method: str = "", is_policy: bool | None = None) -> None:
+def refuse_options(verb: str, values: Mapping[str, object], method: str = "", proves: bool | None = None) -> None:
     """Raise CommandLineError for the first that `option_diagnostics` finds; `values` are the options by name."""
-    for found in option_diagnostics(verb, given_options(verb, values), method, is_policy, as_flag):
+    for found in option_diagnostics(verb, given_options(verb, values), method, proves, as_flag):
         raise CommandLineError(found.code, str(found.message), None if found.help is None else str(found.help))

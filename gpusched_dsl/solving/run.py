@@ -108,7 +108,8 @@ class Solving:
             self.deadline.check()
             check_integers(self.backend, self.problem)
             if not self.backend.capabilities.reformulates:
-                self.choice = choose_decomposition(self.problem, self.options.decompose)
+                proves = self.backend.capabilities.proves
+                self.choice = choose_decomposition(self.problem, self.options.decompose, proves)
             if self.choice.by_blocks and self.session is not None:
                 self._close()
                 loading = Loading.NO_SESSION

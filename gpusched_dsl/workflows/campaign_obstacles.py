@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from gpusched_dsl.backends.registry import proves
 from gpusched_dsl.language.blocks.campaigns.campaign import RunObstacles
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
 from gpusched_dsl.language.blocks.campaigns.methods import NAMES_METHOD, RUN_OPTIONS, START
@@ -53,7 +54,9 @@ def _meaningless_options(workspace: Workspace, run: GridRun) -> list[Diagnostic]
     """Return the options that are only for methods of another kind."""
     found: list[Diagnostic] = []
     for option in given_options(run.verb, run.options):
-        own = option_diagnostics(run.verb, {option}, run.method, is_policy(workspace, run.method))
+        own = option_diagnostics(
+            run.verb, {option}, run.method, not is_policy(workspace, run.method) and proves(run.method)
+        )
         found += [structs.replace(one, primary=run.option_spans[option], label="not read") for one in own]
     return found
 

@@ -90,7 +90,7 @@ def _compare(
             break
     comparison = _comparison(built, config, rows, interrupted)
     stopped_early = interrupted or (monitor is not None and monitor.stop_requested)
-    if config.bound_by is None or stopped_early or not all(row.is_policy for row in rows):
+    if config.bound_by is None or stopped_early or any(method.proves for method in config.methods):
         return comparison
     observer.begin(f"bound by {config.bound_by.name}")
     return _with_bound(built, comparison, config.bound_by, config.options, monitor)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
+from gpusched_dsl.backends.registry import WITHOUT_PROOFS, proves
 from gpusched_dsl.backends.registry import backend as registered_backend
 from gpusched_dsl.compiling.build import Built, with_counts, with_problem
 from gpusched_dsl.compiling.passes.names import allows_aggregation
@@ -39,6 +40,11 @@ class Method(Protocol):
 
     @property
     def is_policy(self) -> bool: ...
+
+    @property
+    def proves(self) -> bool:
+        """Whether it ends with a proof: policies and a local search do not."""
+        ...
 
     @property
     def draws(self) -> bool:
@@ -87,7 +93,14 @@ class SolverMethod:
     relax: bool = False
 
     is_policy = False
-    draws = False
+
+    @property
+    def proves(self) -> bool:
+        return proves(self.name)
+
+    @property
+    def draws(self) -> bool:
+        return not self.proves and not self.relax
 
     def backend(self) -> Backend:
         return self.load(self.name)
@@ -129,6 +142,7 @@ class PolicyMethod(Struct, frozen=True):
     load: Load = registered_backend
 
     is_policy = True
+    proves = False
 
     @property
     def name(self) -> str:
@@ -182,9 +196,12 @@ def choose_method(
 ) -> Method:
     """Return the solver or policy of a name; the solver `judge` completes plans of policies.
 
-    Raises DiagnosticError as `method_named` does, and GSM6002 for a policy with `relax`. Solvers are loaded when they
-    are needed.
+    Raises DiagnosticError as `method_named` does, and GSM6002 for a policy with `relax` and a judge without proofs.
+    Solvers are loaded when they are needed.
     """
+    if judge in WITHOUT_PROOFS:
+        message = f"`{judge}` cannot judge: it does not prove that a plan breaks the model, and it proves no bound"
+        raise DiagnosticError([Diagnostic("GSM6002", message, help=f"choose another solver, such as {DEFAULT}")])
     method = method_named(workspace, name, model)
     if not isinstance(method, CheckedPolicy):
         return SolverMethod(method, judge, load, relax)

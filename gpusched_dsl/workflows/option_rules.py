@@ -28,9 +28,9 @@ EXCLUDES: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
         ("seed", "seeds", "each of `seeds` is the seed of a run"),
     ),
 }
-# Why a method of the other kind does not take the option; `choose_method` refuses policies with `relax`.
-FOR_POLICIES: Final[Mapping[str, Mapping[str, str]]] = {"solve": {"bound": "proves a bound itself"}}
-FOR_SOLVERS: Final[Mapping[str, Mapping[str, str]]] = {
+# Why a method with proofs, or one without, does not take the option; `choose_method` refuses policies with `relax`.
+WITHOUT_PROOF: Final[Mapping[str, Mapping[str, str]]] = {"solve": {"bound": "proves a bound itself"}}
+WITH_PROOF: Final[Mapping[str, Mapping[str, str]]] = {
     "solve": dict.fromkeys(("alternatives", "options_of"), "does not prove that a plan is the best")
 }
 
@@ -45,11 +45,11 @@ def as_flag(name: str) -> str:
 
 
 def option_diagnostics(
-    verb: str, given: Collection[str], method: str = "", is_policy: bool | None = None, spell: Spelling = str
+    verb: str, given: Collection[str], method: str = "", proves: bool | None = None, spell: Spelling = str
 ) -> list[Diagnostic]:
     """Return GSM6002 for each of the `given` options that has no effect or no meaning beside the others.
 
-    `is_policy`: of `method`, None if it is not known or there are several. `spell` writes the name of an option.
+    `proves`: whether `method` does, None if it is not known or there are several. `spell` writes the name of an option.
     """
     found = []
     for option, needed in NEEDS.get(verb, {}).items():
@@ -60,23 +60,25 @@ def option_diagnostics(
         if one in given and other in given:
             message = f"`{spell(one)}` and `{spell(other)}` exclude each other: {why}"
             found.append(_finding(message, "remove one of them"))
-    if is_policy is False:
-        for option, why in FOR_POLICIES.get(verb, {}).items():
+    if proves:
+        for option, why in WITHOUT_PROOF.get(verb, {}).items():
             if option in given:
-                found.append(_finding(f"`{spell(option)}` is only for policies: `{method}` {why}", "remove it"))
-    if is_policy:
-        for option, why in FOR_SOLVERS.get(verb, {}).items():
+                found.append(
+                    _finding(f"`{spell(option)}` is only for policies and local search: `{method}` {why}", "remove it")
+                )
+    if proves is False:
+        for option, why in WITH_PROOF.get(verb, {}).items():
             if option in given:
-                message = f"`{spell(option)}` needs a solver: the policy `{method}` {why}"
+                message = f"`{spell(option)}` needs a solver with proofs: `{method}` {why}"
                 found.append(_finding(message, "choose a solver, such as highs"))
     return found
 
 
 def check_options(
-    verb: str, given: Collection[str], method: str = "", is_policy: bool | None = None, spell: Spelling = str
+    verb: str, given: Collection[str], method: str = "", proves: bool | None = None, spell: Spelling = str
 ) -> None:
     """Raise DiagnosticError with all that `option_diagnostics` finds."""
-    found = option_diagnostics(verb, given, method, is_policy, spell)
+    found = option_diagnostics(verb, given, method, proves, spell)
     if found:
         raise DiagnosticError(found)
 
@@ -90,7 +92,7 @@ def names_with_rules(verb: str) -> set[str]:
     """Return the names of all options of a command that a rule names."""
     needs, pairs = NEEDS.get(verb, {}), EXCLUDES.get(verb, ())
     named = {*needs, *needs.values(), *(name for one, other, _ in pairs for name in (one, other))}
-    return named | FOR_POLICIES.get(verb, {}).keys() | FOR_SOLVERS.get(verb, {}).keys()
+    return named | WITHOUT_PROOF.get(verb, {}).keys() | WITH_PROOF.get(verb, {}).keys()
 
 
 def _is_given(value: object) -> bool:

@@ -222,13 +222,15 @@ def _with_other_solutions(
 def _with_bound(
     built: Built, solved: Solution, config: SolveConfig, monitor: Monitor | None, observer: Listener
 ) -> Solution:
-    if not config.method.is_policy or (monitor is not None and monitor.stop_requested):
+    if config.method.proves or (monitor is not None and monitor.stop_requested):
         return solved
     from gpusched_dsl.workflows.solve_by_policy import with_bound  # loads the compiler of policies
 
     judge = config.method.judge()
     observer.begin(f"bound by {judge.name}")
-    return with_bound(built, solved, judge, config.options, monitor)
+    # Options of its own that a local search was given mean nothing to the judge.
+    options = config.options if config.method.is_policy else structs.replace(config.options, extra={})
+    return with_bound(built, solved, judge, options, monitor)
 
 
 def solve_compiled(

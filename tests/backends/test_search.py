@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from building import INF, Row, at_least, at_most, equal, maximize, minimize, pro
 
 import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.backends.registry import backend, backend_names, proves
 from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
 from gpusched_dsl.backends.search.kernel import (
     BEST,
@@ -239,3 +241,60 @@ def test_interrupt_keeps_the_best_point(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.stdout.split() == ["feasible", "True"], done.stderr
     assert done.returncode not in (-signal.SIGINT, 130)
+
+
+KNAPSACK = """
+model K {
+  set I = 1..30;
+  param w[i in I] = (i * 37) mod 23 + 3;
+  var x[I] binary;
+  maximize gain: sum[i in I] ((i * 53) mod 29 + 5) * x[i];
+  constraint c: sum[i in I] w[i] * x[i] <= 150;
+}
+scenario S for K { }
+"""
+
+
+def test_a_bound_is_a_solvers() -> None:
+    """Asked for, a solver proves it beside the point; the options of the search are not its own."""
+    model, few = gs.loads(KNAPSACK), {"steps": 300}
+    best = model.solve(gap=0.0).objective
+    assert best is not None
+    found = model.solve(backend="search", solver_options=few, bound=True, gap=0.0)
+    assert found.status == "feasible"
+    assert found.objective is not None
+    assert found.objective <= best == pytest.approx(found.bound)
+    assert found.gap == pytest.approx((best - found.objective) / found.objective)
+    assert model.solve(backend="search", solver_options=few).bound is None
+    compared = model.compare(["search"], time_limit=0.2, bound=True, gap=0.0)
+    assert compared.bound == pytest.approx(best)
+    assert compared.bound_by == "highs"
+
+
+@pytest.mark.parametrize("asked", [{"alternatives": 2}, {"judge": "search", "backend": "highs"}, {"options_of": "J1"}])
+def test_what_needs_proofs_refuses_it(asked: dict[str, Any]) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        gs.loads(KNAPSACK).solve(**{"backend": "search", **asked})
+    assert [finding.code for finding in caught.value.diagnostics] == ["GSM6002"]
+
+
+def test_blocks_are_not_solved_without_proofs() -> None:
+    """A bound of column generation adds up those of the blocks."""
+    text = """
+    model M { set I; set T = 1..3; param a[I] integer >= 1; var x[I, T] binary;
+              minimize cost: sum[i in I, t in T] ((a[i] * t * 7) mod 5 + 1) * x[i, t];
+              constraint once[i in I]: sum[t in T] x[i, t] == 1;
+              constraint few[t in T]: sum[i in I] a[i] * x[i, t] <= 5;
+              decompose by I; }
+    scenario S for M { table I: a = p 1  q 2  r 3  s 4; }
+    """
+    with pytest.raises(DiagnosticError) as caught:
+        gs.loads(text).solve(backend="search", decompose="on")
+    assert "does not prove that the plan of a block" in str(caught.value)
+    assert gs.loads(text).solve(decompose="on").status == "optimal"
+
+
+def test_backends_without_proofs_are_known_by_name() -> None:
+    for name in backend_names():
+        assert proves(name) is backend(name).capabilities.proves
+    assert proves("highs+search")

@@ -1,4 +1,4 @@
-"""Pairs of jobs that arrive at different times: no condition over them is in force before the second, which is told."""
+"""Pairs of jobs that arrive at different times: no condition is in force before the second; a warning says so."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def test_all_that_is_wrong_is_said_at_once(doors: dict[str, Any]) -> None:
     assert [d.message for d in caught.value.diagnostics] == [
         "`within` is only for `alternatives`",
         "`distinct_by` is only for `alternatives`",
-        "`bound` is only for policies: `highs` proves a bound itself",
+        "`bound` is only for policies and local search: `highs` proves a bound itself",
     ]
 
 
@@ -214,6 +214,7 @@ def test_all_that_is_wrong_is_said_at_once(doors: dict[str, Any]) -> None:
         ("FIFO(bound = true)", 0),
         ("m(bound = true)", 0),  # one of its values reads the option
         ("s(bound = true)", 1),
+        ("search(bound = true)", 0),
     ],
 )
 def test_a_campaign_refuses_a_bound_of_a_solver(method: str, refused: int) -> None:

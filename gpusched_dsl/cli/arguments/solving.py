@@ -38,7 +38,7 @@ def add_solve_options(parser: Parser) -> None:
     parser.add_argument(
         "--bound",
         action="store_true",
-        help="for a policy: also let the judge prove a bound (at most --time-limit or 60 seconds)",
+        help="for a policy or search: also let the judge prove a bound (at most --time-limit or 60 seconds)",
     )
     parser.add_argument(
         "--heuristic",

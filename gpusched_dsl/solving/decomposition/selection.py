@@ -51,11 +51,17 @@ def choice_for(problem: Problem, mode: str = AUTO) -> DecompositionChoice:
     return DecompositionChoice(root, blocks, able=True, reason=_reason_against(problem, blocks, mode))
 
 
-def choose_decomposition(problem: Problem, mode: str) -> DecompositionChoice:
-    """Return the choice; raise DiagnosticError (GSM4013) if `on` requests an impossible decomposition."""
+def choose_decomposition(problem: Problem, mode: str, proves: bool = True) -> DecompositionChoice:
+    """Return the choice; raise DiagnosticError (GSM4013) if `on` requests an impossible decomposition.
+
+    `proves`: the backend solves blocks with proofs, which the bounds of all blocks together need.
+    """
     if mode == OFF:
         return DecompositionChoice(problem.decompose, reason="decomposition is switched off")
     choice = choice_for(problem, mode)
+    if not proves:
+        reason = "the backend does not prove that the plan of a block is the best"
+        choice = DecompositionChoice(problem.decompose, reason=reason)
     if mode == ON and not choice.able:
         raise DiagnosticError([_refusal(choice)])
     return choice

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.backends.registry import backend as registered_backend
-from gpusched_dsl.backends.registry import is_concurrent, solver_names
+from gpusched_dsl.backends.registry import is_concurrent, proves, solver_names
 from gpusched_dsl.compiling.build import Built, check_solvable
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.settings_file import merge_settings
@@ -55,10 +55,11 @@ class _BuiltDay:
 
 def solver_named(name: str, load: Callable[[str], Backend] = registered_backend) -> Backend:
     """Return a solver by name. Raises DiagnosticError: GSM4001 if it is no solver, or cannot be loaded."""
-    if name in solver_names() or is_concurrent(name):
+    if (name in solver_names() or is_concurrent(name)) and proves(name):
         return load(name)
-    message = f"`{name}` is no solver: only a solver finds the largest shed and its least cost"
-    help = did_you_mean(name, solver_names()) or f"the solvers are {', '.join(solver_names())}"
+    message = f"`{name}` is no solver with proofs: only such a solver finds the largest shed and its least cost"
+    solvers = [solver for solver in solver_names() if proves(solver)]
+    help = did_you_mean(name, solvers) or f"the solvers are {', '.join(solvers)}"
     raise DiagnosticError([Diagnostic("GSM4001", message, help=help)])
 
 

@@ -1,4 +1,4 @@
-"""Rows of queues that ask for jobs or read positions, by hand: a queue that a row refuses gives way to the next one."""
+"""Rows of queues that ask for jobs or read positions, by hand: where a row refuses a queue, the next one is tried."""
 
 from __future__ import annotations
 
