@@ -82,7 +82,7 @@ def instructions_of(instance: Instance, method: Method, work: Workload, jobs: In
     otherwise = rank_ways(work.first_way, np.stack([work.time, cost], axis=1), everything)
     ranked, preferred = list_ways(work.first_way, choose, otherwise)
     keys = _orders(work, instance.submitted[jobs])[method.order]
-    order = np.array(order_rows(np.stack(keys, axis=1), np.ones(count, dtype=np.int64)))
+    order = np.array(order_rows(np.stack(keys, axis=1)))
     drawn = np.maximum(2, np.ceil(method.fraction * preferred)).astype(np.int64)
     return Instructions(
         order=order,

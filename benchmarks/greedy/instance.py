@@ -81,7 +81,7 @@ def rank(work: Workload, keys: tuple[Floats, Floats, Floats, Ints], drawn: bool)
     otherwise_rank = rank_ways(work.first_way, otherwise, np.ones(len(on_time), np.int64))
     ranked, preferred = list_ways(work.first_way, choose_rank, otherwise_rank)
     return Instructions(
-        order=order_rows(queue, np.ones(len(queue), np.int64)),
+        order=order_rows(queue),
         choose_rank=choose_rank,
         otherwise_rank=otherwise_rank,
         ranked=ranked,

@@ -379,13 +379,6 @@ def only_demands(model: CheckedModel, name: str) -> bool:
     return all(term.factor < 0 for sums in rows for term in sums.terms)
 
 
-def side_rows(model: CheckedModel) -> CheckedModel:
-    """Return the model with its side rows alone: without other constraints, without variables that these do not read,
-    and without objectives.
-    """
-    return part_with(model, model.constraints if model.placement is None else covers(model, model.placement).side)
-
-
 def part_with(model: CheckedModel, names: Collection[str]) -> CheckedModel:
     """Return the model with some constraints alone, and the variables that these read."""
     constraints = {name: one for name, one in model.constraints.items() if name in names}

@@ -64,7 +64,7 @@ class PolicyLineReader:
         place_draw = policy.draws.get("place")
         place, finish = plug_ins().place_codes(), plug_ins().finish_codes()
         return Instructions(
-            order=queued[order_rows(keys, np.ones(len(keys), dtype=np.int64))],
+            order=queued[order_rows(keys)],
             choose_rank=choose,
             otherwise_rank=otherwise,
             ranked=ranked,

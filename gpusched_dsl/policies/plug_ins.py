@@ -35,7 +35,13 @@ from gpusched_dsl.policies.kernels.construct import (
 )
 from gpusched_dsl.policies.kernels.drawing import SchedulePool, draw_queue, keep
 from gpusched_dsl.policies.kernels.finishing import finish
-from gpusched_dsl.policies.kernels.free_capacity import copy_schedule, fits_empty, has_room, put, shared_gpu
+from gpusched_dsl.policies.kernels.free_capacity import (
+    copy_schedule,
+    has_capacity_when_empty,
+    has_room,
+    put,
+    tightest_gpu,
+)
 from gpusched_dsl.policies.kernels.pricing import price
 from gpusched_dsl.policies.kernels.row_guard import (
     CLOSES,
@@ -258,15 +264,16 @@ class PlacementPass:
             raise ValueError(
                 f"rule `{name}` gives node {n} and way {w} for job {j}: no such node, or no way of the job"
             )
-        k, opens = int(work.kind[w]), bool(plan.jobs[n] == 0)
+        k, size, opens = int(work.kind[w]), int(work.size[w]), bool(plan.jobs[n] == 0)
         rents = opens and work.node_kind[n] == NONE
         if opens:
-            room = fits_empty(work, k, w) and (scratch.kinds[k] < work.stock[k] if rents else plan.kind[n] == k)
+            room = scratch.kinds[k] < work.stock[k] if rents else plan.kind[n] == k
+            room = room and has_capacity_when_empty(work.units, work.parts, work.needs, work.room, k, size, w)
         else:
             room = plan.kind[n] == k and has_room(work, plan, n, w)
         if not room:
             raise ValueError(f"rule `{name}` places job {j} on node {n} in way {w}, but the node has no room for it")
-        gpu = shared_gpu(plan, n, int(work.size[w])) if work.size[w] < work.parts and not opens else NONE
+        gpu = tightest_gpu(plan.spare, n, size) if size < work.parts and not opens else NONE
         put(work, plan, j, n, w, gpu, int(scratch.counts[OPENED]))
         if self.guard is not None:
             enter(self.guard, w, n)

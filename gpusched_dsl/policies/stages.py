@@ -81,7 +81,7 @@ class _Stage:
         frame = Frame(len(elements), {variable: elements})
         columns = [self._numbers(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
         table = np.stack(columns, axis=1) if columns else np.zeros((len(elements), 0))
-        return order_rows(table, np.ones(len(elements), dtype=np.int64))
+        return order_rows(table)
 
     def result(self, word: str, frame: Frame, values: Floats) -> tuple[str, Param]:
         """A parameter that has `values` in the rows of a frame."""

@@ -8,7 +8,8 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.policies.covers import covers, side_rows
+from gpusched_dsl.policies.covers import covers
+from gpusched_dsl.policies.rows.problem import side_model
 
 MODEL = """
 model M {{
@@ -101,7 +102,7 @@ def test_rows_that_a_role_implies(name: str) -> None:
     assert checked.placement is not None
     found = covers(checked, checked.placement)
     assert (dict(found.explained), found.side) == ({"row": role}, ())
-    assert not side_rows(checked).constraints
+    assert not side_model(checked).rows.constraints
 
 
 @pytest.mark.parametrize("name", SIDE)
@@ -134,7 +135,7 @@ def test_a_job_that_takes_a_whole_node() -> None:
 
 
 def test_side_rows_read_few_variables() -> None:
-    rest = side_rows(model("[r in Racks]: sum[n in Nodes where rack[n] == r] used[n] <= 4"))
+    rest = side_model(model("[r in Racks]: sum[n in Nodes where rack[n] == r] used[n] <= 4")).rows
     assert (list(rest.constraints), list(rest.variables), rest.objectives) == (["row"], ["run"], ())
 
 

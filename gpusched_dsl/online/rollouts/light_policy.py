@@ -98,8 +98,8 @@ class LightPolicy:
         keys = np.zeros((len(self.queued), len(self.order)))
         for column, (key, sign) in enumerate(self.order):
             keys[:, column] = key(state) * sign
-        here = state.present[self.queued].astype(np.int64)
-        order = self.queued[order_rows(keys, here)]
+        here = np.flatnonzero(state.present[self.queued])
+        order = self.queued[here[order_rows(keys[here])]]
         if variation is not None:
             order = variation.reorder(order)
         instructions = self.instructions._replace(

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled_in_place, compiled_inline
+from gpusched_dsl.policies.kernels.free_capacity import has_capacity, has_capacity_when_empty, tightest_gpu
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, admits
 from gpusched_dsl.policies.rules import NODE_ODDS
 from gpusched_dsl.policies.workload import NEVER, NONE
@@ -17,7 +18,6 @@ from gpusched_dsl.policies.workload import NEVER, NONE
 OPEN, OPENED, NEXT_RENTED, FOUND = 0, 1, 2, 3  # places in `Scratch.counts`
 INVERSE_IDLE, IDLE = NODE_ODDS["inverse idle"], NODE_ODDS["idle"]
 FAMILY = 1 << 40  # of `Scratch.states`: more than a node has units
-_SLACK = 1e-9  # of a capacity: sums of needs are rounded
 
 
 @compiled_inline
@@ -34,36 +34,6 @@ def insert_place(found: Ints, counts: Ints, limit: int, left: int, n: int, gpu: 
         found[at, 0], found[at, 1], found[at, 2] = found[at - 1, 0], found[at - 1, 1], found[at - 1, 2]
         at -= 1
     found[at, 0], found[at, 1], found[at, 2] = left, n, gpu
-
-
-@compiled_in_place
-def has_capacity(needs: Floats, left: Floats, room: Floats, w: int, n: int, k: int) -> bool:
-    """Whether the rest of the further capacities of node n, of kind k, suffices for a way."""
-    for r in range(needs.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
-        if needs[w, r] > left[n, r] + _SLACK * abs(room[k, r]):
-            return False
-    return True
-
-
-@compiled_in_place
-def tightest_gpu(spare: Ints, n: int, size: int) -> int:
-    """Return the shared GPU of a node with the fewest free units that fit `size`, NONE if there is none."""
-    found, least = NONE, NEVER
-    for gpu in range(spare.shape[1]):
-        if size <= spare[n, gpu] < least:
-            found, least = gpu, spare[n, gpu]
-    return found
-
-
-@compiled_in_place
-def has_capacity_when_empty(units: Ints, parts: int, needs: Floats, room: Floats, k: int, size: int, w: int) -> bool:
-    """Whether a node of the kind has room for a way while nothing runs on it."""
-    if max(size, parts if size < parts else 0) > units[k]:
-        return False
-    for r in range(needs.shape[1]):  # noqa: SIM110 - as above
-        if needs[w, r] > room[k, r] + _SLACK * abs(room[k, r]):
-            return False
-    return True
 
 
 @compiled_inline

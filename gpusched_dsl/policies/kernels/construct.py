@@ -21,12 +21,11 @@ from gpusched_dsl.policies.kernels.candidate_search import (
     find_suboptimal,
     first_empty_existing,
     fit,
-    has_capacity_when_empty,
     list_empty_existing,
     way_to_rent,
 )
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place, compiled_inline
-from gpusched_dsl.policies.kernels.free_capacity import put
+from gpusched_dsl.policies.kernels.free_capacity import has_capacity_when_empty, put
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, begin_turn, enter, note_refusal
 from gpusched_dsl.policies.rules import PLACE_CODES
@@ -75,7 +74,6 @@ def look_up(work: Workload) -> Lookups:
     for k in range(kinds):
         sizes[k, 0], sizes[k, 1] = work.units[k], work.price[k]
         largest[k, 0], largest[k, 1] = -work.units[k], work.price[k] / max(work.units[k], 1)
-    everything = np.ones(kinds, np.int64)
     ways_at = np.zeros(jobs * kinds + 1, np.int64)
     for w in range(len(work.job)):
         ways_at[work.job[w] * kinds + work.kind[w] + 1] += 1
@@ -104,9 +102,7 @@ def look_up(work: Workload) -> Lookups:
         else:
             existing[place[work.node_kind[n]]] = n
             place[work.node_kind[n]] += 1
-    return Lookups(
-        order_rows(largest, everything), order_rows(sizes, everything), ways_at, ways, existing_from, existing, rented
-    )
+    return Lookups(order_rows(largest), order_rows(sizes), ways_at, ways, existing_from, existing, rented)
 
 
 @compiled

@@ -8,55 +8,39 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled_in_place, compiled_inline
-from gpusched_dsl.policies.workload import NONE, Schedule, Workload
+from gpusched_dsl.policies.workload import NEVER, NONE, Schedule, Workload
 
 _SLACK = 1e-9  # of a capacity: sums of needs are rounded
 
 
 @compiled_in_place
-def free_units(work: Workload, plan: Schedule, n: int) -> int:
-    """Units of an open node that no job has and that belong to no shared GPU."""
-    return int(work.units[plan.kind[n]] - plan.used[n])
-
-
-@compiled_in_place
-def is_full(work: Workload, plan: Schedule, n: int) -> bool:
-    """Whether an open node has no unit left, on shared GPUs neither."""
-    if free_units(work, plan, n) > 0:
-        return False
-    for gpu in range(plan.spare.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
-        if plan.spare[n, gpu] > 0:
+def has_capacity(needs: Floats, left: Floats, room: Floats, w: int, n: int, k: int) -> bool:
+    """Whether the rest of the further capacities of node n, of kind k, suffices for a way."""
+    for r in range(needs.shape[1]):  # noqa: SIM110 - a generator is slow where it is compiled
+        if needs[w, r] > left[n, r] + _SLACK * abs(room[k, r]):
             return False
     return True
 
 
 @compiled_in_place
-def shared_gpu(plan: Schedule, n: int, size: int) -> int:
-    """Return the shared GPU of the node with the fewest free units that fit `size`, NONE if there is none."""
-    found, least = NONE, np.iinfo(np.int64).max
-    for gpu in range(plan.spare.shape[1]):
-        if size <= plan.spare[n, gpu] < least:
-            found, least = gpu, plan.spare[n, gpu]
+def tightest_gpu(spare: Ints, n: int, size: int) -> int:
+    """Return the shared GPU of a node with the fewest free units that fit `size`, NONE if there is none."""
+    found, least = NONE, NEVER
+    for gpu in range(spare.shape[1]):
+        if size <= spare[n, gpu] < least:
+            found, least = gpu, spare[n, gpu]
     return found
 
 
 @compiled_in_place
-def has_capacities(work: Workload, plan: Schedule, n: int, w: int) -> bool:
-    """Whether a node that is open has enough of the further capacities."""
-    for r in range(work.needs.shape[1]):
-        if work.needs[w, r] > plan.left[n, r] + _SLACK * abs(work.room[plan.kind[n], r]):
-            return False
-    return True
-
-
-@compiled_in_place
-def fits_empty(work: Workload, k: int, w: int) -> bool:
-    """Whether a node of the kind has room for the way while nothing runs on it."""
-    if max(work.size[w], work.parts if work.size[w] < work.parts else 0) > work.units[k]:
+def has_capacity_when_empty(units: Ints, parts: int, needs: Floats, room: Floats, k: int, size: int, w: int) -> bool:
+    """Whether a node of the kind has room for a way while nothing runs on it."""
+    if max(size, parts if size < parts else 0) > units[k]:
         return False
-    for r in range(work.needs.shape[1]):  # noqa: SIM110 - as above
-        if work.needs[w, r] > work.room[k, r] + _SLACK * abs(work.room[k, r]):
+    for r in range(needs.shape[1]):  # noqa: SIM110 - as above
+        if needs[w, r] > room[k, r] + _SLACK * abs(room[k, r]):
             return False
     return True
 
@@ -64,13 +48,14 @@ def fits_empty(work: Workload, k: int, w: int) -> bool:
 @compiled_in_place
 def has_room(work: Workload, plan: Schedule, n: int, w: int) -> bool:
     """Whether an open node, of the kind of the way, has room for it."""
-    free = free_units(work, plan, n)
-    if work.size[w] < work.parts:
-        if free < work.parts and shared_gpu(plan, n, work.size[w]) == NONE:
+    k, size = plan.kind[n], work.size[w]
+    free = work.units[k] - plan.used[n]
+    if size < work.parts:
+        if free < work.parts and tightest_gpu(plan.spare, n, size) == NONE:
             return False
-    elif free < work.size[w]:
+    elif free < size:
         return False
-    return has_capacities(work, plan, n, w)
+    return has_capacity(work.needs, plan.left, work.room, w, n, k)
 
 
 @compiled_in_place

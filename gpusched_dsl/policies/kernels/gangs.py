@@ -13,6 +13,7 @@ from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.future import NEVER, SLACK, Future
 from gpusched_dsl.policies.kernels.gang_candidates import EXCLUDED, SEATED, GangSearch, make_search, seat
 from gpusched_dsl.policies.kernels.gang_nodes import ANYWHERE, ONE_NODE, ONE_RACK, fewest_racks, hold, workers_on
+from gpusched_dsl.policies.kernels.reservations import job_in_turn, next_in_turn, users_in_turn
 from gpusched_dsl.policies.kernels.row_guard import REFUSING, RowGuard, begin_turn, commit, note_refusal
 from gpusched_dsl.policies.workload import NONE
 
@@ -191,24 +192,12 @@ def take_turns_with_gangs(
     work: GangWorkload, future: Future, used: Bools, plan: GangSchedule, queue: Ints, user: Ints, share: Floats,
     quota: Floats, gpus: Floats, guard: RowGuard | None,
 ) -> None:  # fmt: skip
-    """Place jobs as the users take turns: the next job is the first one, not yet tried, of the user with the fewest
-    GPUs for its share. `user` of each job, `share`, `quota` and `gpus` in use of each user."""
+    """Place jobs as the users take turns, with `gpus` in use of each; otherwise as `reservations.take_turns`."""
     search = make_search(work, guard)
-    turn = np.zeros(len(share), np.int64)  # the place in the queue from which on jobs of the user were not tried
+    turns = users_in_turn(queue, user, len(share))
     for _ in range(len(queue)):
-        next_user = NONE
-        for u in range(len(share)):
-            while turn[u] < len(queue) and user[queue[turn[u]]] != u:
-                turn[u] += 1
-            if turn[u] < len(queue) and (
-                next_user == NONE
-                or gpus[u] / share[u] < gpus[next_user] / share[next_user] - SLACK * (1.0 + gpus[u] / share[u])
-            ):
-                next_user = u
-        if next_user == NONE:
-            return
-        j = queue[turn[next_user]]
-        turn[next_user] += 1
+        next_user = next_in_turn(turns, gpus, share)
+        j = job_in_turn(turns, next_user)
         if plan.runs[j]:
             continue
         limit = quota[next_user] * (1.0 + SLACK) - gpus[next_user]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled_in_place
-from gpusched_dsl.policies.kernels.free_capacity import fits_empty, has_room, put, shared_gpu
+from gpusched_dsl.policies.kernels.free_capacity import has_capacity_when_empty, has_room, put, tightest_gpu
 from gpusched_dsl.policies.workload import Schedule, Workload
 
 
@@ -14,11 +14,12 @@ def pin(work: Workload, plan: Schedule, jobs: Ints, nodes: Ints, ways: Ints) -> 
     put_down = 0
     for i in range(len(jobs)):
         n, w = nodes[i], ways[i]
-        empty = plan.jobs[n] == 0
-        if empty and not fits_empty(work, work.kind[w], w):
+        k, size = work.kind[w], work.size[w]
+        if plan.jobs[n] == 0:
+            if not has_capacity_when_empty(work.units, work.parts, work.needs, work.room, k, size, w):
+                continue
+        elif plan.kind[n] != k or not has_room(work, plan, n, w):
             continue
-        if not empty and (plan.kind[n] != work.kind[w] or not has_room(work, plan, n, w)):
-            continue
-        put(work, plan, jobs[i], n, w, shared_gpu(plan, n, work.size[w]), put_down)
+        put(work, plan, jobs[i], n, w, tightest_gpu(plan.spare, n, size), put_down)
         put_down += 1
     return put_down

@@ -53,7 +53,7 @@ def rank_ways(first_way: Ints, keys: Floats, mask: Ints) -> Ints:
             if mask[w]:
                 order[stop] = w
                 stop += 1
-        arrange(keys, order, 0, stop, values, spare, last)
+        arrange(keys, order, stop, values, spare, last)
         rank = 0
         for place in range(stop):
             ranks[order[place]] = rank
@@ -93,29 +93,24 @@ def list_ways(first_way: Ints, choose_rank: Ints, otherwise_rank: Ints) -> tuple
 
 
 @compiled
-def order_rows(keys: Floats, mask: Ints) -> Ints:
-    """Return the rows of `keys` (J, C) that `mask` includes, in ascending order: the queue."""
-    order = np.empty(len(keys), np.int64)
-    stop = 0
-    for row in range(len(keys)):
-        if mask[row]:
-            order[stop] = row
-            stop += 1
-    spare = (np.empty(len(keys)), np.empty(len(keys), np.int64))
-    arrange(keys, order, 0, stop, np.empty(len(keys)), spare, np.zeros(len(keys), np.int64))
-    return order[:stop].copy()
+def order_rows(keys: Floats) -> Ints:
+    """Return the rows of `keys` (J, C) in ascending order: the queue."""
+    rows = len(keys)
+    order = np.arange(rows)
+    arrange(keys, order, rows, np.empty(rows), (np.empty(rows), np.empty(rows, np.int64)), np.zeros(rows, np.int64))
+    return order
 
 
 @compiled_in_place
-def arrange(keys: Floats, order: Ints, start: int, stop: int, values: Floats, spare: Scratch, last: Ints) -> None:
-    """Sort `order[start:stop]`, rows of `keys`; `last` marks the ends of groups of rows with equal keys."""
-    if start == stop:
+def arrange(keys: Floats, order: Ints, stop: int, values: Floats, spare: Scratch, last: Ints) -> None:
+    """Sort `order[:stop]`, rows of `keys`; `last` marks the ends of groups of rows with equal keys."""
+    if stop == 0:
         return
-    for place in range(start, stop):
+    for place in range(stop):
         last[place] = 0
     last[stop - 1] = 1
     for column in range(keys.shape[1]):
-        low = start
+        low = 0
         while low < stop:
             high = low + 1
             while last[high - 1] == 0:
@@ -139,8 +134,8 @@ def arrange(keys: Floats, order: Ints, start: int, stop: int, values: Floats, sp
                         last[place - 1] = 1
                         first = values[place]
             low = high
-    low = start
-    for place in range(start, stop):  # the same in all keys: as they stand
+    low = 0
+    for place in range(stop):  # the same in all keys: as they stand
         row, at = order[place], place
         while at > low and order[at - 1] > row:
             order[at] = order[at - 1]

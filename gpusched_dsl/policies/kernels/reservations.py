@@ -20,6 +20,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.future import (
     NEVER,
+    SLACK,
     Future,
     earliest_start,
     gpu_for,
@@ -29,8 +30,6 @@ from gpusched_dsl.policies.kernels.future import (
 )
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, admits, enter
 from gpusched_dsl.policies.workload import NONE
-
-_SLACK = 1e-9  # of shares and quotas
 
 
 class Ways(NamedTuple):
@@ -104,27 +103,10 @@ def take_turns(
     """
     future = _future_of(ways, plan)
     full = _most_free_of_all(future, ways)
-    # The queues of the users one after the other: those of user u from first[u] on.
-    first = np.zeros(len(share) + 1, np.int64)
-    for j in queue:
-        first[user[j] + 1] += 1
-    for u in range(len(share)):
-        first[u + 1] += first[u]
-    ends, waiting = first[:-1].copy(), np.empty(len(queue), np.int64)
-    for j in queue:
-        waiting[ends[user[j]]] = j
-        ends[user[j]] += 1
-    turn = first[:-1].copy()
+    turns = users_in_turn(queue, user, len(share))
     for _ in range(len(queue)):
-        next_user = NONE
-        for u in range(len(share)):
-            if turn[u] < first[u + 1] and (
-                next_user == NONE
-                or used[u] / share[u] < used[next_user] / share[next_user] - _SLACK * (1.0 + used[u] / share[u])
-            ):
-                next_user = u
-        j = waiting[turn[next_user]]
-        turn[next_user] += 1
+        next_user = next_in_turn(turns, used, share)
+        j = job_in_turn(turns, next_user)
         if plan.node[j] != NONE:
             continue
         for at in range(ways.first_way[j], ways.first_way[j + 1]):
@@ -132,11 +114,53 @@ def take_turns(
             if listed == NONE:
                 continue
             gpus = ways.size[listed] / ways.parts
-            if used[next_user] + gpus > quota[next_user] * (1.0 + _SLACK):
+            if used[next_user] + gpus > quota[next_user] * (1.0 + SLACK):
                 continue
             if _place(future, ways, full, plan, j, listed, guard):
                 used[next_user] += gpus
                 break
+
+
+class UserQueues(NamedTuple):
+    """The jobs of each user in the order of the queue; `turn` of a user is the place of the first not yet tried."""
+
+    job: Ints  # (Q,) those of user u from first[u] on
+    first: Ints  # (U + 1,)
+    turn: Ints  # (U,)
+
+
+@compiled
+def users_in_turn(queue: Ints, user: Ints, users: int) -> UserQueues:
+    """The queues of all users, of which no job is tried yet."""
+    first = np.zeros(users + 1, np.int64)
+    for j in queue:
+        first[user[j] + 1] += 1
+    for u in range(users):
+        first[u + 1] += first[u]
+    ends, job = first[:-1].copy(), np.empty(len(queue), np.int64)
+    for j in queue:
+        job[ends[user[j]]] = j
+        ends[user[j]] += 1
+    return UserQueues(job, first, first[:-1].copy())
+
+
+@compiled_in_place
+def next_in_turn(turns: UserQueues, used: Floats, share: Floats) -> int:
+    """The first user with the fewest GPUs in use for its share, of those with jobs not yet tried; NONE: none has."""
+    found = NONE
+    for u in range(len(share)):
+        if turns.turn[u] < turns.first[u + 1] and (
+            found == NONE or used[u] / share[u] < used[found] / share[found] - SLACK * (1.0 + used[u] / share[u])
+        ):
+            found = u
+    return int(found)
+
+
+@compiled_in_place
+def job_in_turn(turns: UserQueues, u: int) -> int:
+    """The first job of a user that is not yet tried, which it is now."""
+    turns.turn[u] += 1
+    return int(turns.job[turns.turn[u] - 1])
 
 
 @compiled

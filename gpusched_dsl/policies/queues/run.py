@@ -20,7 +20,6 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.decision_evaluator import key_table
-from gpusched_dsl.policies.kernels.queue_rows import append_all_that_enter
 from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
@@ -87,13 +86,10 @@ class _Queues:
         first = np.searchsorted(found.turn, np.arange(len(ordered) + 1))
         by_finish = any(rule.text == "append by earliest_finish" for rule in self.policy.place)
         given = (first, queue.astype(np.int64), found.time)
+        ranks = self._ranks(found)
 
         def plan_with(guard: RowGuard | None) -> Made[QueuePlan]:
-            ready = np.zeros(len(nodes))
-            if guard is None:
-                taken, place = append_all(*given, ready, by_finish)
-            else:
-                taken, place = append_all_that_enter(guard, *given, ready, by_finish, self._ranks(found))
+            taken, place = append_all(*given, np.zeros(len(nodes)), by_finish, ranks, guard)
             plan = self._plan(ordered, found, taken, place, stop)
             return Made(plan, plan.values, len(plan.unplaced), stopped=plan.stopped)
 
@@ -160,7 +156,7 @@ class _Queues:
         ranking = self.policy.order
         jobs = np.sort(self.ev.index_domain(ranking.indexing, ranking.span).columns()[0])
         frame = Frame(len(jobs), {ranking.indexing.variables[0]: jobs})
-        return jobs[order_rows(key_table(self.ev, ranking.keys, frame), np.ones(len(jobs), dtype=np.int64))]
+        return jobs[order_rows(key_table(self.ev, ranking.keys, frame))]
 
     def _candidates(self, ordered: Codes) -> _Candidates:
         """The nodes of every job by `choose`, then those that `otherwise` adds."""
@@ -196,7 +192,7 @@ class _Queues:
         by_node = np.argsort(nodes, kind="stable")  # equal keys: as the set of nodes has them
         keys = key_table(self.ev, ranking.keys, frame)[by_node]
         rank = np.empty(frame.size, dtype=np.int64)
-        rank[by_node[order_rows(keys, np.ones(frame.size, dtype=np.int64))]] = np.arange(frame.size)
+        rank[by_node[order_rows(keys)]] = np.arange(frame.size)
         return place[np.searchsorted(ordered[place], jobs)], nodes, rank
 
     def _from_end(self, job: Codes, node: Codes, place: Ints) -> Ints:
@@ -204,7 +200,7 @@ class _Queues:
         order = np.lexsort((place, node))
         keys = self._sort_keys(job, node)
         if keys is not None:
-            sorted_ = order_rows(keys[order], np.ones(len(job), dtype=np.int64))
+            sorted_ = order_rows(keys[order])
             order = order[sorted_[np.argsort(node[order][sorted_], kind="stable")]]
         _, start, size = np.unique(node[order], return_index=True, return_counts=True)
         from_end = np.empty(len(job), dtype=np.int64)
@@ -226,5 +222,5 @@ class _Queues:
         rank = np.arange(len(found.job))
         keys = self._sort_keys(found.job, found.node)
         if keys is not None:
-            rank[order_rows(keys, np.ones(len(rank), dtype=np.int64))] = np.arange(len(rank))
+            rank[order_rows(keys)] = np.arange(len(rank))
         return rank

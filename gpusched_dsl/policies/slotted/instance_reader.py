@@ -161,7 +161,7 @@ class _Reader:
     def _order(self) -> Ints:
         frame = Frame(len(self.jobs), {self.job: self.jobs})
         keys = key_table(self.ev, self.policy.order.keys, frame)
-        return order_rows(keys, np.ones(len(self.jobs), dtype=np.int64))
+        return order_rows(keys)
 
     def _performance(self) -> Floats:
         """Return the performance of a job by its last slot, if that places it."""

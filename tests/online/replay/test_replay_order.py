@@ -11,7 +11,7 @@ from gpusched_dsl.policies.kernels.ranking import order_rows
 
 def order_of(keys: np.ndarray, rows: np.ndarray) -> list[int]:
     """How a policy sorts some of the jobs."""
-    return [int(rows[at]) for at in order_rows(keys[rows], np.ones(len(rows), dtype=np.int64))]
+    return [int(rows[at]) for at in order_rows(keys[rows])]
 
 
 def test_random_queues_are_those_of_every_selection_of_jobs() -> None:

@@ -94,7 +94,7 @@ def instructions(
     if order is None:
         pressure = fastest - work.due
         keys = np.stack((-pressure, -work.weight, work.due), axis=1)
-        order = order_rows(keys, np.ones(len(keys), np.int64)).tolist()
+        order = order_rows(keys).tolist()
     every = np.ones(len(work.job), np.int64) if allowed is None else allowed.astype(np.int64)
     choose_rank = rank_ways(work.first_way, choose, every if on_time is None else on_time.astype(np.int64) * every)
     otherwise_rank = np.full(len(work.job), NEVER) if otherwise is None else rank_ways(work.first_way, otherwise, every)

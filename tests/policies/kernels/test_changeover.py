@@ -69,10 +69,10 @@ from gpusched_dsl.policies.kernels.queues import append_all
 compiled.LOADED_AFTER = compiled.REQUESTED_AFTER = 0.0
 rng = np.random.default_rng(1)
 first = np.arange(0, 81, 2)
-node, length = rng.integers(5, size=80), rng.random(80)
+node, length, rank = rng.integers(5, size=80), rng.random(80), np.arange(80)
 found, until = set(), time.monotonic() + {seconds}
 def call():
-    taken, place = append_all(first, node, length, np.zeros(5), True)
+    taken, place = append_all(first, node, length, np.zeros(5), True, rank, None)
     found.add((taken.tobytes(), place.tobytes()))
 {before}
 while not append_all._is_ready and time.monotonic() < until:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels.free_capacity import fits_empty, has_room, put
+from gpusched_dsl.policies.kernels.free_capacity import has_capacity_when_empty, has_room, put
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload, empty_schedule
 
 PARTS = 20
@@ -66,7 +66,7 @@ def filled(work: Workload, rng: np.random.Generator) -> Schedule:
         for w, n in rng.permutation([(w, n) for w in ways for n in range(len(work.node_kind))]).tolist():
             k = int(plan.kind[n])
             fits = (
-                fits_empty(work, work.kind[w], w)
+                has_capacity_when_empty(work.units, work.parts, work.needs, work.room, work.kind[w], work.size[w], w)
                 if plan.jobs[n] == 0
                 else k == work.kind[w] and has_room(work, plan, n, w)
             )
