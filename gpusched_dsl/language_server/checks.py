@@ -14,6 +14,7 @@ from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.blocks.tests.test_block import check_test
 from gpusched_dsl.language.checking import check_model, variants
 from gpusched_dsl.language.checking.flatten import ModelKey, StatementMemos
+from gpusched_dsl.language.checking.total_size import allow_size
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
@@ -53,8 +54,12 @@ class BlockChecks:
         """Yield, after each block that was checked, the findings so far on all blocks of the main file.
 
         Findings on blocks that are not checked yet are those of before. `first` is checked first. The last result is
-        complete.
+        complete. A workspace beyond the limit of statements is not checked, as by `gsdsl check`.
         """
+        too_large = Diagnostics()
+        if not allow_size(workspace, too_large):
+            yield tuple(too_large)
+            return
         blocks = [b for b in workspace.main_blocks() if isinstance(b, NamedBlock) and _is_known(workspace, b)]
         self._forget(workspace, blocks)
         workspace.memos = self._memos

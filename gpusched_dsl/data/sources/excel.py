@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 MAGIC = b"PK\x03\x04"
 _CELL_BYTES = 40  # of the rectangle around all cells, text and its copy
-_DATE = r"^\d{4,5}-\d{2}-\d{2}"  # the text of a cell that is formatted as a date, a time or a duration
-_FIRST_DATE = 18_000  # days; 1949 or 1953 (Excel has two calendars): cells with smaller numbers are lengths of time
+_DATE = r"^[+-]?\d{4,6}-\d{2}-\d{2}"  # the text of a cell that is formatted as a date, a time or a duration
+_FIRST_DATE = (
+    18_000  # days; 1949 or 1953 (Excel has two calendars): smaller numbers are lengths of time whatever their format
+)
 
 
 def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: str | None = None) -> pl.DataFrame:
@@ -50,7 +52,8 @@ def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: s
 def _lengths_of_time(book: Any, sheet: str, found: pl.DataFrame) -> list[pl.Series]:
     """Return the columns with times and durations, whose texts are dates of 1900, with the texts `27:04:05` there.
 
-    Excel stores a date, a time of day and a duration as the same number of days.
+    Excel stores a date, a time of day and a duration as the same number of days. Large numbers are durations where all
+    cells of a column, from the first one to the last one with such a number, have the format of a duration.
     """
     places = [at for at, column in enumerate(found) if column.str.contains(_DATE).any()]
     if not places:
@@ -61,9 +64,26 @@ def _lengths_of_time(book: Any, sheet: str, found: pl.DataFrame) -> list[pl.Seri
     for at, column in zip(places, days.iter_columns(), strict=True):
         milliseconds = column.dt.total_milliseconds()
         written = found.to_series(at)
-        short = (milliseconds.abs() < _FIRST_DATE * 86_400_000) & written.str.contains(_DATE)
-        columns.append(_clock_text(milliseconds).zip_with(short.fill_null(False), written).alias(written.name))
+        dated = written.str.contains(_DATE).fill_null(False)
+        length = dated & (milliseconds.abs() < _FIRST_DATE * 86_400_000).fill_null(False)
+        if (dated & ~length).any() and _are_durations(book, sheet, at, dated.arg_true()):
+            length = dated
+        columns.append(_clock_text(milliseconds).zip_with(length, written).alias(written.name))
     return columns
+
+
+def _are_durations(book: Any, sheet: str, column: int, rows: pl.Series) -> bool:
+    """Return whether all cells of a column between the first and the last of these rows have a duration's format."""
+    import fastexcel
+    import polars as pl
+
+    first, last = rows[0], rows[-1]
+    options = {"header_row": None, "skip_rows": first, "n_rows": last - first + 1, "use_columns": [column]}
+    try:
+        cells = book.load_sheet(sheet, **options, schema_sample_rows=None, dtype_coercion="strict").to_polars()
+    except fastexcel.UnsupportedColumnTypeCombinationError:  # several formats
+        return False
+    return isinstance(cells.dtypes[0], pl.Duration)
 
 
 def _clock_text(milliseconds: pl.Series) -> pl.Series:

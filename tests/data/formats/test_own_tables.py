@@ -261,6 +261,29 @@ def test_times_and_durations_of_excel(calendar: int) -> None:
     assert table.frame["due"].to_list() == [26 * 3600] * len(days)
 
 
+@pytest.mark.parametrize("calendar", [1900, 1904])
+def test_long_durations_of_excel(calendar: int) -> None:
+    """Durations from 18,000 days on have the numbers of dates: their format says what they are."""
+    pytest.importorskip("fastexcel")
+    lengths = [datetime.timedelta(days=n) for n in (17_999, 18_000, 45_352, 3, 2_958_466, 50_000)]
+    day = datetime.datetime(2024, 3, 1, 8)
+    rows: list[Sequence[Any]] = [["a title"], ["submit", "hours"], *((day, each) for each in lengths[:3]), [None, None]]
+    rows += [*((day, each) for each in lengths[3:]), ["a note", "of the end"]]
+    table = read_text("jobs", workbook(rows, calendar=calendar), submitted="submit", duration="hours[h]", header=2)
+    assert table.frame["duration"].to_list() == [each.total_seconds() for each in lengths]
+    assert reasons(table.dropped) == {"submission time is not a time": (1, 10)}
+
+
+@pytest.mark.parametrize("other", [datetime.datetime(2024, 3, 1), "x", 7.5])
+def test_dates_and_long_durations_in_one_column_are_not_lengths(other: Any) -> None:
+    pytest.importorskip("fastexcel")
+    long, day = datetime.timedelta(days=20_000), datetime.datetime(2024, 3, 1)
+    rows: list[Sequence[Any]] = [["submit", "hours"], *((day, each) for each in (long, other, long))]
+    table = read_text("table", workbook([*rows, (day, 1.5)]), durations="hours")
+    assert next((d.reason, d.first, d.text) for d in table.dropped) == (
+        "hours is not a length of time", 2, "1954-10-03 00:00:00")  # fmt: skip
+
+
 def test_excel_without_a_format(tmp_path: Path) -> None:
     pytest.importorskip("fastexcel")
     (tmp_path / "nodes.xlsx").write_bytes(workbook([["node", "gpus"], ["n1", 4], ["n2", 8]], ["May", "June"]))
