@@ -1,11 +1,11 @@
-"""The cheapest slots of a job that no row of the model refuses: all blocks are listed and tried, cheapest first."""
+"""The cheapest slots of a job on one node: all blocks are listed, and the first one is taken that no row refuses."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
-from gpusched_dsl.policies.kernels.slotted import SAME, put
+from gpusched_dsl.policies.kernels.slotted import put
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_rows import (
     SlottedRows,
@@ -17,51 +17,70 @@ from gpusched_dsl.policies.kernels.slotted_rows import (
 )
 from gpusched_dsl.policies.workload import NONE
 
+SAME = 1e-12  # relative: sums of the same slots in another order
 
-def put_cheapest_that_enters(
-    rows: SlottedRows,
+
+def put_cheapest(
     cluster: SlottedCluster,
     plan: SlottedSchedule,
     state: SlottedState,
     job: int,
     *,
     singly: bool,
+    rows: SlottedRows | None = None,
 ) -> int:
-    """Place a job as `put_cheapest` does, in the first block or the first slots that no row refuses.
+    """Place a job in the consecutive slots of least key on one node in which it may run, and where no row refuses it.
 
-    Returns the node, NONE if the job is left out.
+    Blocks of equal key go to the node of lowest number, then to the earliest slot. Without a block, and with `singly`,
+    the job takes single slots: the cheapest ones of the node where these cost least. Returns the node, NONE if the job
+    is left out.
     """
-    kind = cluster.class_of
-    usable = cluster.allowed[job][kind] & (plan.job < 0) & (state.known[kind] == 1)  # (K, H)
-    node, begin, cost = _blocks(cluster, job, usable)
-    order = np.lexsort((begin, node, _ranks(cost)))
-    at = int(first_block_that_enters(rows, cluster, job, node[order], begin[order]))
-    if at >= 0:
-        confirm(rows)
-        chosen = int(node[order[at]])
-        put(cluster, plan, state, job, chosen, int(begin[order[at]]))
-        return chosen
-    chosen = _put_singly(rows, cluster, plan, state, job, usable) if singly else NONE
-    if chosen == NONE:
+    slots = np.flatnonzero(cluster.allowed[job].any(axis=0))
+    window = slice(int(slots.min(initial=0)), int(slots.max(initial=-1)) + 1)
+    of_class = cluster.allowed[job, :, window] & (state.known[:, window] == 1)
+    usable = of_class[cluster.class_of] & (plan.job[:, window] < 0)  # by nodes and slots
+    node, begin, cost = _blocks(cluster, job, usable, window)
+    if rows is not None:
+        order = np.lexsort((begin, node, _ranks(cost)))
+        node, begin = node[order], begin[order]
+        at = int(first_block_that_enters(rows, cluster, job, node, begin))
+    else:
+        at = int(_ranks(cost).argmin()) if len(cost) else NONE
+    if at != NONE:
+        if rows is not None:
+            confirm(rows)
+        put(cluster, plan, state, job, int(node[at]), int(begin[at]))
+        return int(node[at])
+    chosen = _put_singly(cluster, plan, state, job, usable, window, rows) if singly else NONE
+    if chosen == NONE and rows is not None:
         leave_out(rows, job)
     return chosen
 
 
-def _blocks(cluster: SlottedCluster, job: int, usable: Bools) -> tuple[Ints, Ints, Floats]:
+def _blocks(cluster: SlottedCluster, job: int, usable: Bools, window: slice) -> tuple[Ints, Ints, Floats]:
     """Return node, first slot and cost of every block in which a job may run, by nodes and slots."""
     slots = usable.shape[1]
     length = cluster.length[job]
-    before: Ints = np.zeros((len(usable), slots + 1), dtype=np.int64)
-    before[:, 1:] = np.cumsum(usable, axis=1)
-    is_block, cost = np.zeros(usable.shape, dtype=np.bool_), np.zeros(usable.shape)
+    before = np.zeros((len(usable), slots + 1), dtype=np.int32)
+    np.cumsum(usable, axis=1, out=before[:, 1:])
+    found: list[tuple[Ints, Ints, Floats]] = []
     for c in np.flatnonzero((length > 0) & (length <= slots)).tolist():
         size = int(length[c])
-        mine = cluster.class_of == c
-        is_block[mine, : slots - size + 1] = before[mine, size:] - before[mine, : slots - size + 1] == size
-        key = np.broadcast_to(cluster.key[job, c], slots)
-        cost[mine, : slots - size + 1] = np.lib.stride_tricks.sliding_window_view(key, size).sum(axis=1)
-    node, begin = np.nonzero(is_block)
-    return node, begin, cost[node, begin]
+        mine = np.flatnonzero(cluster.class_of == c)
+        at, begin = np.nonzero(before[mine, size:] - before[mine, : slots - size + 1] == size)
+        cost = np.lib.stride_tricks.sliding_window_view(_keys(cluster, job, c, window), size).sum(axis=1)
+        found.append((mine[at], begin, cost[begin]))
+    if not found:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+    node, begin, cost = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    order = np.argsort(node, kind="stable")
+    return node[order], begin[order] + window.start, cost[order]
+
+
+def _keys(cluster: SlottedCluster, job: int, kind: int, window: slice) -> Floats:
+    """The keys of a job on nodes of a class in the slots of a window."""
+    found: Floats = np.broadcast_to(cluster.key[job, kind], cluster.allowed.shape[2])[window]
+    return found
 
 
 def _ranks(cost: Floats) -> Ints:
@@ -71,26 +90,37 @@ def _ranks(cost: Floats) -> Ints:
 
 
 def _put_singly(
-    rows: SlottedRows, cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, job: int, usable: Bools
+    cluster: SlottedCluster,
+    plan: SlottedSchedule,
+    state: SlottedState,
+    job: int,
+    usable: Bools,
+    window: slice,
+    rows: SlottedRows | None,
 ) -> int:
     """Put a job into the cheapest single slots of the node where these cost least."""
-    slots = usable.shape[1]
+    slots = cluster.allowed.shape[2]
     found: list[tuple[float, int, Ints]] = []
     for node in np.flatnonzero(usable.any(axis=1)).tolist():
         kind = int(cluster.class_of[node])
-        key = np.broadcast_to(cluster.key[job, kind], slots)
+        key = _keys(cluster, job, kind, window)
         order = np.flatnonzero(usable[node])
         order = order[np.argsort(key[order], kind="stable")]
-        chosen = np.zeros(int(cluster.length[job, kind]), dtype=np.int64)
-        if 0 < len(chosen) <= len(order) and take_single_slots(rows, job, node, slots, order, chosen):
+        size = int(cluster.length[job, kind])
+        if not 0 < size <= len(order):
+            continue
+        chosen = order[:size] + window.start
+        if rows is not None:
+            if not take_single_slots(rows, job, node, slots, order + window.start, chosen):
+                continue
             take_back(rows)
-            found.append((float(key[chosen].sum()), node, chosen))
+        found.append((float(key[chosen - window.start].sum()), node, chosen))
     if not found:
         return NONE
-    cheapest = _ranks(np.array([cost for cost, _, _ in found]))
-    _, node, chosen = found[int(np.argmin(cheapest))]
-    take_single_slots(rows, job, node, slots, chosen.copy(), chosen)
-    confirm(rows)
+    _, node, chosen = found[int(np.argmin(_ranks(np.array([cost for cost, _, _ in found]))))]
+    if rows is not None:
+        take_single_slots(rows, job, node, slots, chosen.copy(), chosen)
+        confirm(rows)
     plan.node[job], plan.last[job] = node, chosen.max()
     plan.job[node, chosen] = job
     state.left[cluster.class_of[node], chosen] -= 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.policies.kernels import slotted_serving
-from gpusched_dsl.policies.kernels.slotted import next_start, put_cheapest
+from gpusched_dsl.policies.kernels.slotted import next_start
 from gpusched_dsl.policies.kernels.slotted_cluster import (
     CHEAPEST,
     EQUAL,
@@ -28,7 +28,7 @@ from gpusched_dsl.policies.kernels.slotted_cover import Cover, cost_of, greedy, 
 from gpusched_dsl.policies.kernels.slotted_guard import ask, ask_one_service_each
 from gpusched_dsl.policies.kernels.slotted_pools import begin_slot, new_turns, split, take_turns
 from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows, restart_rows
-from gpusched_dsl.policies.slotted.cheapest import put_cheapest_that_enters
+from gpusched_dsl.policies.slotted.cheapest import put_cheapest
 
 Stop = Callable[[], bool]
 
@@ -79,11 +79,7 @@ def make_plan(
         for job in cluster.order.tolist():
             if stop is not None and stop():
                 return SlottedResult(plan, unproven, False)
-            if rows is None:
-                node = put_cheapest(cluster, plan, state, job, placing.singly)
-            else:
-                node = put_cheapest_that_enters(rows, cluster, plan, state, job, singly=placing.singly)
-            if node >= 0:
+            if put_cheapest(cluster, plan, state, job, singly=placing.singly, rows=rows) >= 0:
                 update_guard(job, int(cluster.first[job]))
     turns = new_turns(cluster, len(serving.load)) if placing.rule == "by_performance" else None
     for h in range(slots):
