@@ -13,6 +13,7 @@ from gpusched_dsl.data.formats.slots import DAY, MINUTE, SECOND, Micros
 from gpusched_dsl.data.formats.slots_times import TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.ir.arrays import Bools, Floats
+from gpusched_dsl.language.calendar import jumps_over, local_of, moments_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -151,14 +152,10 @@ def moment_of(text: str, settings: Mapping[str, object], option: str) -> int | N
 
 
 def midnight_before(moment: int, zone: str) -> int:
-    """Return the last midnight of the zone at or before a moment."""
-    import polars as pl
-
-    local = pl.Series([moment]).cast(pl.Datetime("us", "UTC")).dt.convert_time_zone(zone)
-    day = local.dt.replace_time_zone(None).dt.truncate("1d")
-    found = day.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null").dt.convert_time_zone("UTC")
-    first = found.to_physical()[0]
-    return moment // DAY * DAY if first is None else int(first)
+    """Return the last beginning of a day of the zone at or before a moment."""
+    day = local_of(np.array([moment]), zone) // DAY * DAY
+    first, _, exists = moments_of(day, zone)
+    return int((first if exists[0] else jumps_over(day, zone))[0])
 
 
 def seconds_of(column: pl.Series, scale: float = 1.0) -> tuple[Floats, Bools]:

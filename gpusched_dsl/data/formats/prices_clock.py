@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gpusched_dsl.data.formats.slots import DAY, Micros
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.ir.arrays import Bools, Ints
+from gpusched_dsl.language.calendar import DateError, moments_of
 
 Passes = NDArray[np.int8]
 FIRST, SECOND, UNKNOWN = np.int8(0), np.int8(1), np.int8(-1)
@@ -36,8 +37,7 @@ def to_utc(local: Micros, zone: str, marks: Passes | None = None) -> Moments:
     In an hour that occurs twice, `marks` say for each row which pass it is; rows without a mark go by the order of the
     file: the first pass is daylight time. Raises Unreadable (GSM2030) for an unknown zone.
     """
-    early, exists = _moments(local, zone, "earliest")
-    late, _ = _moments(local, zone, "latest")
+    early, late, exists = _moments(local, zone)
     twice = exists & (early != late)
     passes = np.zeros(len(local), dtype=np.int8)
     assumed = np.zeros(len(local), dtype=np.bool_)
@@ -51,35 +51,12 @@ def to_utc(local: Micros, zone: str, marks: Passes | None = None) -> Moments:
     return Moments(np.where(twice & (passes == SECOND), late, early), exists, assumed, early, late)
 
 
-def _moments(local: Micros, zone: str, which: str) -> tuple[Micros, Bools]:
-    import polars as pl
-
-    times = pl.Series(local).cast(pl.Datetime("us"))
+def _moments(local: Micros, zone: str) -> tuple[Micros, Micros, Bools]:
     try:
-        found = times.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")  # type: ignore[arg-type]
-        utc = found.dt.convert_time_zone("UTC").to_physical()
-    except pl.exceptions.PolarsError:
-        raise Unreadable(
-            Fault(
-                "GSM2030",
-                f"`{zone}` is not a time zone",
-                help='write a zone as "America/New_York" or "UTC"',
-                option=("timezone", zone),
-            )
-        ) from None
-    exists = utc.is_not_null().to_numpy()
-    return utc.fill_null(0).to_numpy().astype(np.int64), exists
-
-
-def skips(local: Micros, zone: str) -> Micros:
-    """Return the moments in UTC at which the clocks go forward over local times that do not exist."""
-    there, missing = local - 2 * DAY, local.copy()
-    while len(local) and int((missing - there).max()) > 1:
-        middle = (there + missing) // 2
-        exists = _moments(middle, zone, "earliest")[1]
-        there, missing = np.where(exists, middle, there), np.where(exists, missing, middle)
-    moments, _ = _moments(there, zone, "earliest")
-    return moments + 1
+        return moments_of(local, zone)
+    except DateError as error:
+        fault = Fault("GSM2030", str(error), help=error.help, option=("timezone", zone))
+        raise Unreadable(fault) from None
 
 
 def _runs(rows: Ints, local: Micros) -> list[Ints]:

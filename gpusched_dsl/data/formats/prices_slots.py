@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched_dsl.data.formats.prices_clock import Passes, skips, to_utc
+from gpusched_dsl.data.formats.prices_clock import Passes, to_utc
 from gpusched_dsl.data.formats.prices_files import NOT_COVERED, UNREADABLE_TIME, PriceLines, utc_text
 from gpusched_dsl.data.formats.prices_series import (
     EVERYTHING,
@@ -27,6 +27,7 @@ from gpusched_dsl.data.formats.slots import MINUTE, Micros, split_at_slots, weig
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.language.calendar import jumps_over
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ def _rows(prices: PriceTable, window: Window) -> tuple[PriceRows, list[Dropped],
         ends = np.where(prices.ends.has_zone, prices.ends.micros, found.utc)
         ended = found.exists | prices.ends.has_zone
         # An interval may start or end in the hour that the clocks leave out: 01:00 - 02:00, or 02:00 - 04:00.
-        utc[~exists] = skips(times.micros[~exists], prices.zone)
-        ends[~ended] = skips(prices.ends.micros[~ended], prices.zone)
+        utc[~exists] = jumps_over(times.micros[~exists], prices.zone)
+        ends[~ended] = jumps_over(prices.ends.micros[~ended], prices.zone)
         wrong = np.flatnonzero((ends <= utc) & exists & ended)
         if len(wrong):
             fault = lines.fault(UNREADABLE_TIME, "an interval ends before it starts", int(wrong[0]))
