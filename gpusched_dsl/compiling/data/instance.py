@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,6 +60,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.assignments import LawAssignment
+from gpusched_dsl.language.scenarios.calendars import holiday
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 
 T = TypeVar("T")
@@ -195,6 +197,8 @@ class _Builder:
 
     def run(self) -> None:
         self.kept.take_over(self.model.data_order, self.store)
+        with self._collect_errors():
+            self._calendar()
         for name in self.model.data_order:
             checkpoint()
             if name in self.store.sets or name in self.store.params or name in self.store.randoms:
@@ -212,6 +216,20 @@ class _Builder:
                 domain = self.ev.index_domain(check.indexing, check.span)
                 holds = self.ev.mask(check.condition, self.ev.domain_frame(check.indexing, domain))
                 report_failed_check(check, domain.components, domain.columns(), holds, self.diagnostics)
+
+    def _calendar(self) -> None:
+        """Make the calendar of the scenario, and before it the set of its holidays."""
+        stated = self.scenario.calendar
+        if stated is None:
+            return
+        name, calendar = stated.holiday_set, stated.calendar
+        if name:
+            if name not in self.store.sets:
+                self._maker(name)()
+            labels = self.store.universes[name].labels
+            days = [holiday(str(label), stated.span, self.diagnostics) for label in labels]
+            calendar = replace(calendar, holidays=calendar.holidays | {day for day in days if day is not None})
+        self.store.calendar = calendar
 
     def _maker(self, name: str) -> Callable[[], None]:
         if name in self.ready:
@@ -248,15 +266,17 @@ class _Builder:
     def finished_store(self) -> ValueStore:
         """Return what has been made, with the rest on demand."""
         made = self.store
+        calendar = made.calendar
         if not self.waiting:
-            return ValueStore(dict(made.universes), dict(made.sets), dict(made.params), dict(made.randoms))
+            randoms = dict(made.randoms)
+            return ValueStore(dict(made.universes), dict(made.sets), dict(made.params), randoms, calendar=calendar)
         self.kept = ReusedValues(self.kept.now)  # later readers are no earlier instances
         later = {name: partial(self._later, name) for name in self.waiting}
         sets = {name: make for name, make in later.items() if name in self.model.sets}
         params = {name: make for name, make in later.items() if name in self.model.params}
         on_demand = OnDemand(dict(made.sets), sets), OnDemand(dict(made.params), params)
         self.finished = (weakref.ref(on_demand[0]), weakref.ref(on_demand[1]))
-        return ValueStore(dict(made.universes), *on_demand, dict(made.randoms))
+        return ValueStore(dict(made.universes), *on_demand, dict(made.randoms), calendar=calendar)
 
     def _later(self, name: str) -> Any:
         """Make what waited, for a reader of the finished instance. Raises DiagnosticError as the build does."""

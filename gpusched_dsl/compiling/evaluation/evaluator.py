@@ -61,7 +61,9 @@ from gpusched_dsl.language.checked import (
     VariableRef,
     interval_of,
 )
+from gpusched_dsl.language.checking.clock_functions import CLOCK_FUNCTIONS
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.scenarios.calendars import EXAMPLE
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
@@ -382,6 +384,8 @@ class Evaluator(References):
             number, divisors = self.numbers(expr.arguments[0], frame), self.divisors(expr, frame)
             times = quotient(number, divisors)
             return times if expr.name == "div" else number - times * divisors
+        if expr.name in CLOCK_FUNCTIONS:
+            return self._of_the_clock(expr, frame)
         arguments = [self.numbers(a, frame) for a in expr.arguments]
         if expr.name in ("min", "max"):
             result: Values = arguments[0]
@@ -397,6 +401,18 @@ class Evaluator(References):
             first = float(np.atleast_1d(arguments[0])[np.atleast_1d(wrong)][0])
             message, label = f"`{expr.name}` has no finite value", f"`{expr.name}` of {first:g}"
             self.refuse_where(wrong, "GSM3004", message, expr, frame, label)
+        return result
+
+    def _of_the_clock(self, expr: Function, frame: Frame) -> Values:
+        """What the calendar of the scenario says of a time; raises GSM1692 without one, GSM3004 beyond its dates."""
+        calendar = self.store.calendar
+        if calendar is None:
+            message = f"`{expr.name}` needs a calendar, but the scenario states none"
+            raise self.failure("GSM1692", message, expr.span, "read here", help=f"write in it: `{EXAMPLE}`")
+        seconds = self.numbers(expr.arguments[0], frame)
+        message, label = f"`{expr.name}` has no value", "this time is outside the years 1 to 9999"
+        self.refuse_where(~calendar.has_date(seconds), "GSM3004", message, expr.arguments[0], frame, label)
+        result: Values = getattr(calendar, expr.name)(seconds)
         return result
 
     def divisors(self, expr: Function, frame: Frame) -> Floats:

@@ -13,6 +13,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, unique
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.distributions.stacked import DistinctLaws
 from gpusched_dsl.ir.domains import Component, Domain, Universe
+from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.checked import Element, ValueType
 
 
@@ -74,6 +75,7 @@ class ValueStore(Struct, eq=False):
     variables: dict[str, Columns] = field(default_factory=dict)
     point: Floats | None = None
     executed: tuple[ExecutedSpan, ...] = ()
+    calendar: Calendar | None = None  # of the scenario, with all holidays
 
     def component(self, type_: ValueType) -> Component:
         """The universe of an element type, None for integers."""

@@ -49,7 +49,10 @@ class IfThenElse(TypedExpr, frozen=True, kw_only=True):
 
 
 class Function(TypedExpr, frozen=True, kw_only=True):
-    """`min max abs floor ceil round exp log sqrt all_different` of scalar arguments; `div` and `mod` of two."""
+    """`min max abs floor ceil round exp log sqrt all_different` of scalar arguments; `div` and `mod` of two.
+
+    Functions of the clock (`weekday` ...) have one argument: data, a time in seconds.
+    """
 
     name: str
     arguments: tuple[TypedExpr, ...]

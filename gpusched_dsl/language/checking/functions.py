@@ -14,6 +14,7 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
 )
 from gpusched_dsl.language.checking.arithmetic import shift
+from gpusched_dsl.language.checking.clock_functions import CLOCK_FUNCTIONS, clock_function
 from gpusched_dsl.language.checking.conversion import agree, fit, require_plain, unit_in, unit_sources
 from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
@@ -36,7 +37,10 @@ _ORDINAL = "ord"
 _PRICE = "price"  # of policies only
 _NEIGHBOURS = {"prev": -1, "next": 1}
 _OVER_INDICES = ("sum", "prod", "any", "all", "argmin", "argmax")
-FUNCTIONS = (*_EXTREMES, _DISTINCT, _PIECEWISE, "norm", *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, _ORDINAL, *_NEIGHBOURS)
+FUNCTIONS = (
+    *_EXTREMES, _DISTINCT, _PIECEWISE, "norm", *_KEEPING, *_PLAIN, "sqrt", *_OF_SETS, _ORDINAL, *_NEIGHBOURS,
+    *CLOCK_FUNCTIONS,
+)  # fmt: skip
 
 
 def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None:
@@ -82,6 +86,8 @@ def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | N
     numbers = [typed for typed in typed_args if checker.is_number(typed)]
     if len(numbers) < len(typed_args):
         return None
+    if name in CLOCK_FUNCTIONS:
+        return clock_function(checker, expr, typed_args[0])
     return _scalar(checker, expr, typed_args)
 
 

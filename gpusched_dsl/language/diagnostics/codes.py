@@ -176,6 +176,9 @@ CODES: dict[str, str] = {
     "GSM1682": "history without the jobs that ended",
     "GSM1689": "index that no policy decides",
     "GSM1690": "policy leaves nodes idle",
+    "GSM1691": "invalid calendar",
+    "GSM1692": "calendar is missing",
+    "GSM1693": "start of the calendar occurs twice",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",

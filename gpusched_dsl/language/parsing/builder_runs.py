@@ -20,6 +20,7 @@ class RunBuilder(DeclarationBuilder):
         self.statement_builders |= {
             "assign": self._assign,
             "draw": self._draw,
+            "calendar": self._calendar,
             "table": self._table,
             "matrix": self._matrix,
             "data": self._data,
@@ -48,6 +49,7 @@ class RunBuilder(DeclarationBuilder):
             "window": self._window,
             "arrive": self._arrive,
             "replan": self._replan,
+            "replan_at": self._replan_at,
             "carry": self._carry,
             "fallback": self._fallback,
             "work": self._world,
@@ -94,6 +96,20 @@ class RunBuilder(DeclarationBuilder):
     def _draw(self, children: Children, span: Span) -> tree.Draw:
         target, distribution = children
         return tree.Draw(span=span, target=self.identifier(target), distribution=self.call(distribution))
+
+    def _calendar(self, children: Children, span: Span) -> tree.CalendarStatement:
+        start, zone, holidays = children
+        listed = holidays.children if isinstance(holidays, Tree) else ()
+        return tree.CalendarStatement(
+            span=span,
+            start=self._quoted(start),
+            zone=None if zone is None else self._quoted(zone),
+            holidays=tuple(self._quoted(day) for day in listed if day is not None),
+            holiday_set=self.identifier(holidays) if isinstance(holidays, Token) else None,
+        )
+
+    def _quoted(self, token: Child) -> tree.Text:
+        return tree.Text(span=self.span(token), value=self.string(token))
 
     def _table(self, children: Children, span: Span) -> tree.Table:
         keys, *parts = children
@@ -195,8 +211,8 @@ class RunBuilder(DeclarationBuilder):
         path, table, format_, options, *items = children
         return tree.Data(
             span=span,
-            path=tree.Text(span=self.span(path), value=self.string(path)),
-            table=None if table is None else tree.Text(span=self.span(table), value=self.string(table)),
+            path=self._quoted(path),
+            table=None if table is None else self._quoted(table),
             items=tuple(self._data_item(i) for i in items if isinstance(i, Tree)),
             format=None if format_ is None else self.identifier(format_),
             options=self._settings(options),
@@ -465,6 +481,15 @@ class RunBuilder(DeclarationBuilder):
             return tree.Trigger(span=span, event=self.identifier(trigger.children[0]))
         every, unit = trigger.children
         return tree.Trigger(span=span, every=self.expr(every), unit=None if unit is None else self.identifier(unit))
+
+    def _replan_at(self, children: Children, span: Span) -> tree.ReplanAt:
+        times = [child for child in children if isinstance(child, Tree)]
+        days = tuple(self.identifier(child) for child in children if isinstance(child, Token))
+        return tree.ReplanAt(span=span, times=tuple(map(self._clock_time, times)), days=days)
+
+    def _clock_time(self, time: ParseTree) -> tree.ClockTime:
+        hour, minute = map(str, time.children)
+        return tree.ClockTime(span=self.span(time), hour=hour, minute=minute)
 
     def _carry(self, children: Children, span: Span) -> tree.Carry:
         target, names, value = children

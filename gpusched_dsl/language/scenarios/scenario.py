@@ -15,6 +15,7 @@ from gpusched_dsl.language.checking.flatten import HasModels, declared_options
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment
+from gpusched_dsl.language.scenarios.calendars import START, CheckedCalendar, check_calendar
 from gpusched_dsl.language.scenarios.dependency_order import order_of_data
 from gpusched_dsl.language.scenarios.many_settings import PlainSetting, check_columns, split_settings
 from gpusched_dsl.language.scenarios.settings import (
@@ -49,6 +50,7 @@ class CheckedScenario(Struct, frozen=True):
     model: CheckedModel
     assignments: dict[str, tuple[Assignment, ...]]
     doc: str | None = None
+    calendar: CheckedCalendar | None = None
 
 
 def check_scenario(
@@ -67,14 +69,16 @@ def check_scenario(
     `overrides` are texts for options, parameters without indices and single values (`{"period": "30[min]",
     "deadline[j1]": "20[h]"}`), for options of generators and data formats (`{"seed": "2"}`, `{"capacity_jobs.seed":
     "2"}`), and for paths of data (`{'"jobs.csv"': '"other.csv"'}`); `settings` are trees. Both are applied after the
-    scenario's own statements. `at` is the place that names the scenario.
+    scenario's own statements. The text for `START` is the date of time 0. `at` is the place that names the scenario.
     """
     found = Diagnostics()
+    start = overrides.get(START)
+    overrides = {target: text for target, text in overrides.items() if target != START}
     overrides, plain = split_settings(overrides)
     read = [*settings, *(read_setting(target, text, found) for target, text in overrides.items())]
     arguments = [setting for setting in read if isinstance(setting, tree.NamedArgument)]
     patches = [setting for setting in read if isinstance(setting, tree.Assign)]
-    checked = _check(workspace, name, arguments, patches, plain, at, found)
+    checked = _check(workspace, name, arguments, patches, plain, start, at, found)
     diagnostics.extend(found)
     return None if found.has_errors else checked
 
@@ -111,6 +115,7 @@ def _check(
     settings: Sequence[tree.NamedArgument],
     patches: Sequence[tree.Assign],
     plain: Mapping[str, Sequence[PlainSetting]],
+    start: str | None,
     at: Span | None,
     diagnostics: Diagnostics,
 ) -> CheckedScenario | None:
@@ -147,6 +152,7 @@ def _check(
         structs.replace(model, data_order=order),
         given,
         scenario.doc,
+        check_calendar(chain, model, given, start, diagnostics),
     )
 
 

@@ -5,7 +5,7 @@ Every node is a frozen dataclass whose `span` covers its text. Nothing here is e
 
 from __future__ import annotations
 
-from gpusched_dsl.language.tree.blocks import Assign, Draw, Import, ModelBlock, Scenario
+from gpusched_dsl.language.tree.blocks import Assign, CalendarStatement, Draw, Import, ModelBlock, Scenario
 from gpusched_dsl.language.tree.campaigns import (
     Campaign,
     DataPath,
@@ -61,11 +61,13 @@ from gpusched_dsl.language.tree.online import (
     Carry,
     Change,
     Charge,
+    ClockTime,
     FallbackPolicy,
     Online,
     Outage,
     ProgressLine,
     Replan,
+    ReplanAt,
     Trigger,
     Window,
 )
@@ -83,12 +85,14 @@ __all__ = [
     "Binary",
     "Boolean",
     "Bound",
+    "CalendarStatement",
     "Call",
     "Campaign",
     "Carry",
     "Change",
     "Charge",
     "CheckDecl",
+    "ClockTime",
     "Compare",
     "Comprehension",
     "Conditional",
@@ -143,6 +147,7 @@ __all__ = [
     "RandomDecl",
     "Range",
     "Replan",
+    "ReplanAt",
     "ReportDecl",
     "Rule",
     "Scenario",

@@ -38,6 +38,18 @@ class Draw(Statement, frozen=True, kw_only=True):
     distribution: Call
 
 
+class CalendarStatement(Statement, frozen=True, kw_only=True):
+    """`calendar from "2026-10-05 00:00" in "Europe/Berlin" holidays { "2026-12-25" };`.
+
+    The holidays may be those of a set: `holidays Holidays`.
+    """
+
+    start: Text
+    zone: Text | None = None
+    holidays: tuple[Text, ...] = ()
+    holiday_set: Identifier | None = None
+
+
 class Scenario(TopLevelBlock, frozen=True, kw_only=True):
     """`scenario B for M extends A { ... }`; with `extends`, `for M` may be left out."""
 

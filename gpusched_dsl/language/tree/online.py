@@ -37,6 +37,20 @@ class Replan(Statement, frozen=True, kw_only=True):
     triggers: tuple[Trigger, ...]
 
 
+class ClockTime(Node, frozen=True, kw_only=True):
+    """`9:00`, as written: the clock of the wall shows it."""
+
+    hour: str
+    minute: str
+
+
+class ReplanAt(Statement, frozen=True, kw_only=True):
+    """`replan at 9:00, 18:00 on weekdays;`; without `days` each day."""
+
+    times: tuple[ClockTime, ...]
+    days: tuple[Identifier, ...] = ()
+
+
 class Carry(Statement, frozen=True, kw_only=True):
     """`carry deadline[j] = deadline[j] - now;`."""
 

@@ -191,7 +191,7 @@ class Carrier:
             last_values[name] = given if kept is None else Param(given.domain, kept.over(given))
         params = {**base.params, **self._clock_params(clock)}
         params.update({previous_name(name): param for name, param in last_values.items()})
-        store = ValueStore(base.universes, sets, params, base.randoms, {}, np.zeros(0))
+        store = ValueStore(base.universes, sets, params, base.randoms, {}, np.zeros(0), calendar=base.calendar)
         if past is None:
             return store
         set_plan(store, self._evaluator, self._read_variables, past.plan.values)
@@ -209,7 +209,9 @@ class Carrier:
             for name in {self.slots_root, online.window.slots}:
                 rows = np.flatnonzero(np.isin(base.sets[name].columns()[0], span.slots))
                 sets[name] = TupleDomain(base.sets[name].components, base.sets[name].columns_at(rows))
-        inner = ValueStore(base.universes, sets, {**base.params, **last_values}, base.randoms, {}, np.zeros(0))
+        inner = ValueStore(
+            base.universes, sets, {**base.params, **last_values}, base.randoms, {}, np.zeros(0), calendar=base.calendar
+        )
         set_plan(inner, self._evaluator, self._read_variables, span.plan.values)
         return ExecutedSpan(span.times, inner)
 
