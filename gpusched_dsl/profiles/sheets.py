@@ -19,6 +19,7 @@ from gpusched_dsl.data.sources.files import (
     FileLimits,
     Unreadable,
     check_text,
+    column_name,
     expand_gzip,
     missing_columns,
     read_bytes,
@@ -72,7 +73,7 @@ def _names(file: DataFile, limits: FileLimits) -> list[str]:
     text = check_text(file.name, raw).decode("utf-8").lstrip("\n")
     separator = "\t" if ".tsv" in lowered else ","
     first = next(csv.reader(io.StringIO(text), delimiter=separator), [])
-    return list(dict.fromkeys(name.strip() for name in first))
+    return list(dict.fromkeys(map(column_name, first)))
 
 
 def keys_of(file: FileColumns, columns: Sequence[str], diagnostics: Diagnostics) -> list[NDArray[np.object_]]:

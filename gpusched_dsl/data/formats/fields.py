@@ -13,7 +13,7 @@ from msgspec import structs
 from gpusched_dsl.data.formats.separators import numbers_of, separator_advice
 from gpusched_dsl.data.formats.shape import Dropped, FormatTable, Raw
 from gpusched_dsl.data.sources.delimited import unsplit
-from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text, column_name
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -234,7 +234,7 @@ def header_of(raw: Raw, separator: str | None = None) -> list[str]:
         raise Unreadable(
             Fault("GSM2010", f"data file `{raw.name}` is empty", help="its first line must name the columns")
         )
-    return [cell.strip() for cell in first]
+    return [column_name(cell) for cell in first]
 
 
 def missing_column_fault(raw: Raw, wanted: Field, header: Sequence[str]) -> Fault:

@@ -62,8 +62,8 @@ def _sources(table: TextTable, settings: Mapping[str, Setting], columns: Sequenc
         if not stated:
             if column.name in table.columns:
                 found[column.name] = _Source(column.name, 1.0)
-            elif column.name == "submitted":
-                faults.append(table.fault("submitted", ": state its name by the option `submitted`"))
+            elif column.name in table.header or column.name == "submitted":
+                faults.append(table.fault(column.name, f": state its name by the option `{column.name}`"))
             continue
         name, unit = stated, ""
         if name not in table.columns and (match := _SPEC.match(name)) is not None:

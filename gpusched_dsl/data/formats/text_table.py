@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from gpusched_dsl.data.formats.separators import TEXT_OPTIONS, separator_advice,
 from gpusched_dsl.data.formats.shape import Option, Raw, Setting
 from gpusched_dsl.data.sources.delimited import read_delimited
 from gpusched_dsl.data.sources.excel import MAGIC, read_sheet, sheet_columns
-from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
+from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text, column_name, repeated_columns
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -39,10 +39,14 @@ class TextTable:
     name: str
     columns: Mapping[str, pl.Series]
     lines: Ints
+    header: Sequence[str]
     note: str = ""  # about the separator, if the columns look like one
 
     def fault(self, column: str, what: str, option: tuple[str, str] | None = None) -> Fault:
-        """The fault of a file without a column."""
+        """The fault of a file without a column, or with several of its name."""
+        repeated = repeated_columns(self.name, [column], self.header, None)
+        if repeated:
+            return structs.replace(repeated[0], option=option)
         names = list(self.columns)
         shown = ", ".join(f"`{name}`" for name in names[:20]) + (" ..." if len(names) > 20 else "")
         return Fault(
@@ -76,7 +80,7 @@ def read_text_table(raw: Raw, settings: Mapping[str, Setting]) -> TextTable:
             raise Unreadable(structs.replace(error.faults[0], help=note)) from None
         raise
     lines = np.arange(file.rows) + file.first_line if file.lines is None else file.lines
-    return TextTable(raw.name, file.columns, lines, note)
+    return TextTable(raw.name, file.columns, lines, names, note)
 
 
 def _sheet(raw: Raw, sheet: str, header: int) -> TextTable:
@@ -98,5 +102,10 @@ def _parquet(raw: Raw) -> TextTable:
             if not unusable:
                 raise
             names = [name for name in names if name not in unusable]
-    columns = {name: column.cast(pl.String) for name, column in file.columns.items()}
-    return TextTable(raw.name, columns, np.arange(1, file.rows + 1))
+    shown = [column_name(name) for name in file.columns]
+    columns = {
+        name: column.cast(pl.String)
+        for name, column in zip(shown, file.columns.values(), strict=True)
+        if name and shown.count(name) == 1
+    }
+    return TextTable(raw.name, columns, np.arange(1, file.rows + 1), shown)

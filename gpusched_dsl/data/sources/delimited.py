@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpusched_dsl.data.sources.files import Fault, FileColumns, FileLimits, Unreadable, check_text, missing_columns
+from gpusched_dsl.data.sources.files import (
+    Fault,
+    FileColumns,
+    FileLimits,
+    Unreadable,
+    check_text,
+    column_name,
+    missing_columns,
+    repeated_columns,
+)
 from gpusched_dsl.data.sources.panics import Panic, guard
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
@@ -65,7 +74,7 @@ def read_delimited(
         data, layout = _without_blank_lines(data, layout)
     first = data[: int(layout.ends[0])].decode("utf-8")
     try:
-        header = [cell.strip() for cell in next(csv.reader([first], delimiter=separator))]
+        header = [column_name(cell) for cell in next(csv.reader([first], delimiter=separator))]
     except csv.Error as error:  # such as a name of more than 131,072 characters
         raise Unreadable(unsplit(name, str(error))) from None
     _check_header(name, header, columns, separator)
@@ -164,11 +173,7 @@ def _check_header(name: str, header: list[str], columns: Sequence[str], separato
                     f"`as table (separator = {option})`",
                 )
             )
-    faults += [
-        Fault("GSM2012", f"data file `{name}` has {header.count(column)} columns `{column}`", Cell(name, 1), column)
-        for column in dict.fromkeys(columns)
-        if header.count(column) > 1
-    ]
+    faults += repeated_columns(name, columns, header)
     if faults:
         raise Unreadable(*faults)
 

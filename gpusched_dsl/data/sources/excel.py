@@ -6,7 +6,7 @@ import io
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, decoded_size_fault
+from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, column_name, decoded_size_fault
 from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, try_sheet
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
@@ -158,10 +158,10 @@ def _choose(name: str, sheet: str, names: list[str], option: str | None) -> str:
     return sheet or names[0]
 
 
-def sheet_columns(name: str, cells: pl.DataFrame, header: int = 1) -> tuple[dict[str, pl.Series], Ints]:
-    """Return columns of text by the names in row `header`, and the row of each record; blank rows are skipped.
+def sheet_columns(name: str, cells: pl.DataFrame, header: int = 1) -> tuple[dict[str, pl.Series], Ints, list[str]]:
+    """Return columns of text by the names in row `header`, the row of each record, and the header.
 
-    Names that occur twice are left out. Raises Unreadable (GSM2010).
+    Blank rows are skipped, and columns whose names occur twice. Raises Unreadable (GSM2010).
     """
     import polars as pl
 
@@ -169,8 +169,8 @@ def sheet_columns(name: str, cells: pl.DataFrame, header: int = 1) -> tuple[dict
     numbered = numbered.filter(pl.col("_line") >= header)
     if not numbered.height:
         raise Unreadable(Fault("GSM2010", f"`{name}` has no row {header}", help="a row must name the columns"))
-    names = [str(cell) if cell else "" for cell in numbered.row(0)[1:]]
+    names = [column_name(cell or "") for cell in numbered.row(0)[1:]]
     body = numbered[1:]
     places = {each: at + 1 for at, each in enumerate(names) if each and names.count(each) == 1}
     columns = {each: body.to_series(at).alias(each) for each, at in places.items()}
-    return columns, body["_line"].cast(pl.Int64).to_numpy()
+    return columns, body["_line"].cast(pl.Int64).to_numpy(), names

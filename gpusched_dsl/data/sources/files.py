@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from msgspec import Struct
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 from gpusched_dsl.language.project_root import MARKER
+from gpusched_dsl.language.text.lookalikes import INVISIBLE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -238,6 +240,7 @@ def expand_gzip(name: str, data: bytes, limits: FileLimits) -> bytes:
     return expanded
 
 
+_MARKS = re.compile(rb"\A(?:\xef\xbb\xbf)+")  # byte order marks; a program that does not know the first adds another
 _MAGIC = (
     (b"\x1f\x8b", "gzip data (`.csv.gz`)"),
     (b"PAR1", "a Parquet file (`.parquet`)"),
@@ -253,7 +256,7 @@ def check_text(name: str, data: bytes) -> bytes:
         raise Unreadable(Fault("GSM2009", f"data file `{name}` is not text", help=f"it looks like {looks}"))
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Unreadable(Fault("GSM2009", f"data file `{name}` is UTF-16 text", help="save it as UTF-8"))
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = _MARKS.sub(b"", data, count=1)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if (at := data.find(b"\0")) >= 0:
@@ -270,6 +273,28 @@ def check_text(name: str, data: bytes) -> bytes:
             Fault("GSM2009", f"data file `{name}` is not UTF-8: byte 0x{byte:02x}", cell, help="save it as UTF-8")
         ) from None
     return data
+
+
+def column_name(cell: str) -> str:
+    """The name of a column in a cell of a header: without spaces around it and letters that nobody sees.
+
+    Spreadsheets that open CSV text may keep its byte order mark in the first cell.
+    """
+    return INVISIBLE.sub("", cell).strip()
+
+
+def repeated_columns(name: str, wanted: Sequence[str], header: Sequence[str], line: int | None = 1) -> list[Fault]:
+    """A fault for every wanted column that occurs more than once in the header, which is on this line."""
+    return [
+        Fault(
+            "GSM2012",
+            f"data file `{name}` has {header.count(column)} columns `{column}`",
+            None if line is None else Cell(name, line),
+            column,
+        )
+        for column in dict.fromkeys(wanted)
+        if header.count(column) > 1
+    ]
 
 
 def missing_columns(name: str, wanted: list[str], known: list[str]) -> list[Fault]:

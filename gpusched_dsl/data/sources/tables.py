@@ -16,6 +16,7 @@ from gpusched_dsl.data.sources.files import (
     locate,
     missing_columns,
     read_bytes,
+    repeated_columns,
 )
 
 KINDS = {
@@ -90,8 +91,8 @@ def _read_excel(
 ) -> FileColumns:
     from gpusched_dsl.data.sources.excel import read_sheet, sheet_columns
 
-    found, lines = sheet_columns(name, read_sheet(raw, name, table or "", limits))
-    faults = missing_columns(name, list(columns), list(found))
+    found, lines, header = sheet_columns(name, read_sheet(raw, name, table or "", limits))
+    faults = missing_columns(name, list(columns), header) + repeated_columns(name, columns, header)
     if faults:
         raise Unreadable(*faults)
     return FileColumns(name, {column: found[column] for column in dict.fromkeys(columns)}, len(lines), digest, lines)
