@@ -28,7 +28,6 @@ class Capabilities(Struct, frozen=True):
     `nonlinear_integers`: such operations and integers in one problem. `tightens`: it supports the option `tight`.
     `in_place_update`: its sessions have `update`; `carries`: they also have `carry`, for linear problems.
     `proves`: it ends by itself with a proof; without it a point is `feasible` at best, as with policies.
-    `whole`: it gets the problem of all elements, also where interchangeable ones could be aggregated (`MOST_NONZEROS`).
     `reformulates`: it reformulates problems and completes starts itself, so it gets them as they are stated.
     `text_options`: its own options that a `.gsm` text may set, with their kinds; none may name a file or a program.
     """
@@ -47,7 +46,6 @@ class Capabilities(Struct, frozen=True):
     tightens: bool = False
     reformulates: bool = False
     proves: bool = True
-    whole: bool = False
     text_options: Mapping[str, TextOption] = field(default_factory=dict)
 
 

@@ -40,7 +40,7 @@ class SearchBackend:
     """Linear problems by local search; everything else is reformulated first."""
 
     name = "search"
-    capabilities = Capabilities(threads=False, proves=False, whole=True)
+    capabilities = Capabilities(threads=False, proves=False)
 
     def versions(self) -> dict[str, str]:
         return {"gsdsl": __version__, "numpy": np.__version__}

@@ -176,12 +176,11 @@ class _Announcer(ProgressListener):
 
     def has_built(self, built: Built) -> None:
         from gpusched_dsl.compiling.symmetry.full_size import full_size
-        from gpusched_dsl.solving.built import takes_all
 
         aggregated, sizes = built.aggregated, []
         if aggregated is not None:
             sizes.append(size_text(full_size(aggregated.quotient)))
-            if not self.method.is_policy and not takes_all(built, self.options.method):
+            if not self.method.is_policy:
                 sizes.append(f"with {aggregated.quotient.root} aggregated: {size_text(aggregated.problem)}")
         elif not self.method.is_policy:  # for a policy the complete problem is never grounded
             sizes.append(size_text(built.problem))

@@ -31,7 +31,7 @@ def solve_built(
     options = options or (before.options if before is not None else SolveOptions())
     with deadline_of(options.time_limit, monitor):
         try:
-            aggregated = None if takes_all(built, backend) else built.aggregated
+            aggregated = built.aggregated
             if aggregated is not None:
                 from gpusched_dsl.solving.aggregated import solve_aggregated  # here, as it loads SciPy
 
@@ -49,13 +49,3 @@ def solve_built(
         finally:
             if before is not None:
                 before.close()  # what is still open was of no use
-
-
-def takes_all(built: Built, backend: Backend | str) -> bool:
-    """Whether a backend gets the problem of all elements although it could be aggregated."""
-    chosen = backend_named(backend) if isinstance(backend, str) else backend
-    if not chosen.capabilities.whole or built.aggregated is None:
-        return False
-    from gpusched_dsl.solving.aggregated import MOST_NONZEROS
-
-    return built.aggregated.quotient.full_nonzeros <= MOST_NONZEROS

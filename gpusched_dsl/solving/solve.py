@@ -144,9 +144,7 @@ def _reformulate(
         target = target_of(backend, problem)
 
         def make() -> ReformulatedProblem:
-            return reformulate(
-                problem, target, tighten=options.tighten and not backend.capabilities.whole, without=options.without
-            )
+            return reformulate(problem, target, tighten=options.tighten, without=options.without)
 
         return make() if others is None else others.get(problem, target, make)
 

@@ -51,13 +51,17 @@ def find_start(
 
 @dataclass(eq=False)
 class Search:
-    """One search for a start; `run` gives the best point with the bound that the relaxation gave."""
+    """One search for a start; `run` gives the best point with the bound that the relaxation gave.
+
+    Without `solves_parts` the backend solves linear problems only: no neighbourhoods, and no rest of a dead end.
+    """
 
     problem: Problem
     backend: Backend
     options: SolveOptions
     budget: HeuristicBudget
     start: Floats | None = None
+    solves_parts: bool = True
     rows: PropagationRows = field(init=False)
     integers: Ints = field(init=False)
     costs: Floats = field(init=False)
@@ -89,6 +93,8 @@ class Search:
         if relaxed is not None:
             self._round(relaxed, down, up)
             self._fix_by_relaxation(relaxed, reduced)
+        if not self.solves_parts:
+            return self.incumbent
         if self.incumbent.point is None:
             self._ignore_costs()
         if self.incumbent.point is not None and not self._is_done:
@@ -175,7 +181,7 @@ class Search:
             return
         if fix(box, order, targets, self.budget.share(share), first=first, dead_ends=ends):
             self._solve_rest(box, relaxed=True)
-        elif self.incumbent.point is None and share != BLIND:
+        elif self.solves_parts and self.incumbent.point is None and share != BLIND:
             box.undo(box.mark // 2)  # what led into the dead end
             self._solve_rest(box, relaxed=False)
 

@@ -84,12 +84,24 @@ def find_mip_start(
     if start is not None:
         mip_start = _complete(problem, backend, options, start, monitor)
     if not backend.capabilities.proves and options.heuristic == "auto":
-        return mip_start if mip_start.point is not None else MipStart(_first_fit(problem))  # it searches from there
+        return _begin_local_search(problem, backend, options, mip_start, monitor)
     if not mip_start.interrupted and options.heuristic == "auto" and _is_supported(problem, backend):
         mip_start = _sift(problem, backend, options, mip_start, monitor)
     if mip_start.answer is None and _search_is_wanted(problem, backend, options, mip_start, improves):
         mip_start = _search(problem, backend, options, mip_start, monitor)
     return mip_start
+
+
+def _begin_local_search(
+    problem: Problem, backend: Backend, options: SolveOptions, mip_start: MipStart, monitor: Monitor | None
+) -> MipStart:
+    """Return where a local search begins: the given start or a better point of the relaxation, else a first fit."""
+    if mip_start.interrupted or not _is_supported(problem, backend):
+        return mip_start
+    found = _search(problem, backend, options, mip_start, monitor)
+    point = mip_start.point if found.objective is None else found.point
+    # A bound here would be one that nobody asked for.
+    return structs.replace(found, point=_first_fit(problem) if point is None else point, bound=None, proved=False)
 
 
 def _first_fit(problem: Problem) -> Floats | None:
@@ -199,9 +211,10 @@ def _search(
     seconds = MOST_SECONDS if options.time_limit is None else share * options.time_limit
     control = Control()
     budget = HeuristicBudget(seconds, monitor, lambda: control.stop_requested)
+    solves_parts = backend.capabilities.proves or options.heuristic == "on"
     with CtrlC(control):
         search_options = structs.replace(options, extra={}, time_limit=None)
-        found = Search(problem, backend, search_options, budget, mip_start.point).run()
+        found = Search(problem, backend, search_options, budget, mip_start.point, solves_parts).run()
     proved = found.point is not None and found.gap <= options.gap
     return MipStart(
         found.point, found.objective, found.bound, proved, budget.stop_requested and not proved,
