@@ -109,8 +109,8 @@ def quotient(model: CheckedModel, store: ValueStore, root: str, classes: Classes
     members = classes.sizes[classes.of].astype(np.float64)
     own = structs.replace(
         store,
-        sets={**store.sets, REPRESENTATIVES: TupleDomain((universe,), (classes.first,))},
-        params={**store.params, MEMBERS: Param(everything, members)},
+        sets=store.sets | {REPRESENTATIVES: TupleDomain((universe,), (classes.first,))},
+        params=store.params | {MEMBERS: Param(everything, members)},
         variables={},
     )
     problem = ground(small, own, limits)

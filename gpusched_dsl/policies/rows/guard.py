@@ -31,7 +31,8 @@ from gpusched_dsl.policies.kernels.row_guard import (
     restart,
     settle,
 )
-from gpusched_dsl.policies.rows.problem import SideProblem, columns_of_places, side_problem
+from gpusched_dsl.policies.rows.alike_nodes import is_limit
+from gpusched_dsl.policies.rows.problem import SideProblem, columns_of_places, side_problem_on_nodes
 from gpusched_dsl.policies.workload import NONE, Schedule
 
 _MOST_RELAXED = 100  # steps of relaxing; after them consequences of what runs are not followed
@@ -117,11 +118,11 @@ class SideRows:
         else:
             freed |= self.demands
         freed |= self.relaxed & self.demands
-        return _with_start(self.side, self.cluster, self.workers, self.queue, self.start, freed)
+        return with_start(self.side, self.cluster, self.workers, self.queue, self.start, freed)
 
     def for_queue(self, queue: Ints) -> SideRows:
         """Return the guard for other jobs."""
-        return _with_start(self.side, self.cluster, self.workers, queue, self.start, self.relaxed & self.demands)
+        return with_start(self.side, self.cluster, self.workers, queue, self.start, self.relaxed & self.demands)
 
     def refusal(self, job: int) -> int:
         """Return the row that kept a gang waiting in the pass that ended last, NONE if rows did not.
@@ -177,7 +178,9 @@ def side_rows_of(
 
     `model` has the side rows alone. Raises DiagnosticError as `ground` does.
     """
-    return _with_start(side_problem(model, cluster.placement, store, limits), cluster, workers, queue, start, None)
+    return with_start(
+        side_problem_on_nodes(model, cluster.placement, store, limits), cluster, workers, queue, start, None
+    )
 
 
 def guard_of(
@@ -202,7 +205,7 @@ def guard_of(
     if family is not None:
         is_place[family[family != NONE]] = True
     row = np.repeat(np.arange(problem.rows), np.diff(starts))
-    pure = _pure_limits(row, columns, values, row_lower, row_upper, is_place & (lower >= 0))
+    pure = is_limit(row, columns, values, row_lower, row_upper, is_place & (lower >= 0))
     starts, columns, values, row_lower, row_upper, limited = _with_one_place(
         starts, columns, values, row_lower, row_upper, pure, is_place, column, job, workers
     )
@@ -265,19 +268,6 @@ def guard_of(
     return guard_with(arrays, problem.rows)
 
 
-def _pure_limits(
-    row: Ints, columns: Ints, values: Floats, row_lower: Floats, row_upper: Floats, is_place: Bools
-) -> Bools:
-    """Return which rows only limit columns of the placement, all of them from above."""
-    others, negative, positive = (np.zeros(len(row_lower), dtype=np.bool_) for _ in range(3))
-    others[row[~is_place[columns]]] = True
-    negative[row[values < 0]] = True
-    positive[row[values > 0]] = True
-    at_most = np.isneginf(row_lower) & ~negative
-    at_least = np.isposinf(row_upper) & ~positive
-    return ~others & (at_most | at_least)
-
-
 def _with_one_place(
     starts: Ints, columns: Ints, values: Floats, row_lower: Floats, row_upper: Floats, pure: Bools, is_place: Bools,
     column: Ints, job: Ints, workers: Ints,
@@ -321,7 +311,7 @@ def _sums(row: Ints, columns: Ints, values: Floats, bounds: Floats, rows: int) -
     return sums, infinite
 
 
-def _with_start(
+def with_start(
     side: SideProblem, cluster: Cluster, workers: Ints, queue: Ints, start: Running, freed: Bools | None
 ) -> SideRows:
     """Return the guard with the jobs that run entered; rows that these break are relaxed to what they use.

@@ -15,7 +15,7 @@ from gpusched_dsl.compiling.lowering.fixing import Fixed
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
-from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.ir.arrays import Codes, Ints
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement
@@ -24,6 +24,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.broken_rows import BrokenRows, broken_by_propagation, broken_rows, fixed_problem
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.covers import covers, only_demands, part_with, variables_read
+from gpusched_dsl.policies.rows.alike_nodes import problem_of_alike_nodes
 from gpusched_dsl.policies.workload import NONE
 
 ROWS = Target("rows")  # binaries and linear rows alone
@@ -35,12 +36,14 @@ class SideProblem:
     """`problem` is linear; columns of the placement's variable are where `columns` says, NONE for one that is gone.
 
     `rows` are those of the model; rows behind them were added, and rows of terms without a linear form are left out.
+    `stands_for`: the node whose columns each node has, by code, if not its own (`alike_nodes.py`).
     """
 
     problem: Problem
     source: Problem
     columns: Ints  # by the place in the family of the placement's variable
     rows: Ints  # the row of `source` that each row stands for, NONE for one that was added
+    stands_for: Codes | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +124,20 @@ def side_problem(
     return SideProblem(problem, source, columns if numbers is None else numbers[columns].astype(np.int64), rows)
 
 
+def side_problem_on_nodes(
+    side: CheckedModel, placement: CheckedPlacement, store: ValueStore, limits: MemoryLimits
+) -> SideProblem:
+    """Return the side rows where jobs run on nodes, with columns for one node of each class where that is enough.
+
+    Raises DiagnosticError as `ground` does.
+    """
+    found = problem_of_alike_nodes(side, placement, store, limits)
+    if found is None:
+        return side_problem(side, placement, store, limits)
+    problem, stands_for = found
+    return SideProblem(problem, problem, np.arange(problem.columns), np.arange(problem.rows), stands_for)
+
+
 def _linear_part(problem: Problem) -> Problem:
     """Return the problem without its nonlinear terms, whose results may have any value, and conditional rows."""
     lower, upper = problem.row_lower.copy(), problem.row_upper.copy()
@@ -155,26 +172,34 @@ def broken_side_rows(
 
 
 def columns_of_places(side: SideProblem, cluster: Cluster) -> tuple[Ints, Ints, Ints]:
-    """Return `first` (W,), `place` (N,) and `column`: way w on node n is `column[first[w] + place[n]]`."""
-    work = cluster.work
-    rented, exists = np.flatnonzero(work.node_kind == NONE), np.flatnonzero(work.node_kind != NONE)
-    exists = exists[np.argsort(work.node_kind[exists], kind="stable")]
-    kinds = len(work.units)
-    from_kind = np.searchsorted(work.node_kind[exists], np.arange(kinds + 1))
-    place = np.zeros(len(work.node_kind), dtype=np.int64)
-    place[rented] = np.arange(len(rented))
-    place[exists] = len(rented) + np.arange(len(exists)) - from_kind[work.node_kind[exists]]
+    """Return `first` (W,), `place` (N,) and `column`: way w on node n is `column[first[w] + place[n]]`.
 
-    counts = len(rented) + np.diff(from_kind)[work.kind]
+    Nodes with the same columns have the same place.
+    """
+    work, nodes = cluster.work, cluster.nodes
+    if side.stands_for is not None:
+        nodes = side.stands_for[nodes]
+    # Places of nodes to rent come first in each way, then those of nodes of its kind.
+    kinds = len(work.units)
+    kind = np.where(work.node_kind == NONE, -1, work.node_kind)
+    order = np.lexsort((nodes, kind))
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (np.diff(kind[order]) != 0) | (np.diff(nodes[order]) != 0)
+    shown = order[is_new]
+    from_kind = np.searchsorted(kind[shown], np.arange(kinds + 1))
+    rented = int(from_kind[0])
+    place = np.empty(len(nodes), dtype=np.int64)
+    place[order] = np.cumsum(is_new) - 1
+    exists = work.node_kind != NONE
+    place[exists] += rented - from_kind[work.node_kind[exists]]
+
+    counts = rented + np.diff(from_kind)[work.kind]
     first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     way = np.repeat(np.arange(len(work.kind)), counts)
     within = np.arange(first[-1]) - first[way]
-    node = np.empty(len(way), dtype=np.int64)
-    opens = within < len(rented)
-    node[opens] = rented[within[opens]]
-    node[~opens] = exists[from_kind[work.kind[way[~opens]]] + within[~opens] - len(rented)]
+    at = np.where(within < rented, within, within - rented + from_kind[work.kind[way]])
     codes = [column[way] for column in cluster.ways]
-    codes[cluster.node_at] = cluster.nodes[node]
-    at = side.source.variable(cluster.placement.variable).domain.locate(codes)
-    column = np.where(at >= 0, side.columns[np.maximum(at, 0)] if len(side.columns) else NONE, NONE)
+    codes[cluster.node_at] = nodes[shown[at]]
+    found = side.source.variable(cluster.placement.variable).domain.locate(codes)
+    column = np.where(found >= 0, side.columns[np.maximum(found, 0)] if len(side.columns) else NONE, NONE)
     return first[:-1], place, column.astype(np.int64)
