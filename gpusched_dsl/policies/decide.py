@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.engine import EngineResult, run
 from gpusched_dsl.policies.gangs.reader import gang_cluster
 from gpusched_dsl.policies.gangs.run import has_gangs, plan_gangs
@@ -37,36 +38,19 @@ from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone, run_standalone
 from gpusched_dsl.policies.without_run import portfolio_without_run
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule, with_ways_as_listed
+from gpusched_dsl.policies.workload import (
+    NONE,
+    Instructions,
+    Schedule,
+    copy_of,
+    empty_schedule,
+    with_ways_as_listed,
+)
 
 Stop = Callable[[], bool]
 Tell = Callable[[int, float], None]  # passes done, best price
 CHOSEN = 0.5  # a binary above this is 1
 LISTED = 10  # jobs that a move looks at where its length is not stated
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """The plan of a policy as values of variables, and its origin.
-
-    `price` is what the engine took the plan to cost, NaN where it does not price; the model prices it again.
-    `statistics` are counts and seconds, such as `iterations` and `compile_seconds`. For the next plan: `again`, in how
-    long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of parameters of jobs. `bound` is the
-    bound on the first objective of the model that the prices of the policy prove, None for other policies. `outside`
-    are values of the plan that the model has no elements for, so they are not in `values`. `obeys_rows`: the rows of
-    the model that roles do not explain were evaluated, and the plan breaks none.
-    """
-
-    values: Mapping[str, VariableValues]
-    seconds: float
-    price: float = float("nan")
-    statistics: Mapping[str, float] = field(default_factory=dict)
-    stopped: bool = False
-    again: VariableValues | None = None
-    remembered: Mapping[str, VariableValues] = field(default_factory=dict)
-    bound: float | None = None
-    outside: Mapping[str, VariableValues] = field(default_factory=dict)
-    obeys_rows: bool = False
 
 
 def decide(
@@ -117,24 +101,15 @@ def _decide(
     priced: bool,
 ) -> Decision:
     """Return the plan by the store with all facts of jobs, prices and results of stages."""
-    began = time.perf_counter()
     if has_slots(policy):
-        found = run_slotted(policy, store, limits, stop)
-        return Decision(
-            found.values, time.perf_counter() - began, statistics=found.statistics, stopped=found.stopped,
-            outside=found.outside,
-        )  # fmt: skip
+        return run_slotted(policy, store, limits, stop)
     if appends(policy):
-        plan = run_queues(policy, store, limits, stop)
-        statistics = {"unplaced": float(len(plan.unplaced))}
-        if plan.side_rows:
-            statistics["side_rows"] = float(plan.side_rows)
-        return Decision(plan.values, time.perf_counter() - began, statistics=statistics, stopped=plan.stopped)
+        return run_queues(policy, store, limits, stop)
     cluster = cluster_for(policy, store, limits, priced=priced)
     instructions = instructions_of(policy, cluster, store, limits)
     cluster = replace(cluster, work=with_ways_as_listed(cluster.work, instructions))
     if has_gangs(policy):
-        return _decide_on_gangs(policy, cluster, instructions, store, limits, running, known, began)
+        return _decide_on_gangs(policy, cluster, instructions, store, limits, running, known)
     settings = settings_of(policy, store, limits)
     initial = None
     if running is not None and any(rule.name == "running" for rule in policy.keep):
@@ -151,23 +126,22 @@ def _decide(
     outcome = asked.first_that_obeys(run_with, lambda found: running_of(found.schedule), instructions)
     values = asked.values_of(running_of(outcome.schedule))
     if running is not None and any(rule.name == "nodes" for rule in policy.keep):
-        moved = Schedule._make(array.copy() for array in outcome.schedule)
+        moved = copy_of(outcome.schedule)
         relabel_schedule(cluster.work, moved, schedule_from(cluster, running))
         moved_values = asked.values_of(running_of(moved))
         if asked.obeys(moved_values):
             outcome, values = replace(outcome, schedule=moved), moved_values
     return Decision(
         values,
-        time.perf_counter() - began,
-        outcome.price if priced else float("nan"),
-        {
+        price=outcome.price if priced else float("nan"),
+        statistics={
             "iterations": float(outcome.iterations),
             "compile_seconds": outcome.compile_seconds,
             **asked.statistics(),
         },
-        outcome.stopped,
-        replanning_times(policy, cluster, outcome.schedule, store, limits),
-        values_to_remember(policy, cluster, outcome.schedule, instructions, store, limits),
+        stopped=outcome.stopped,
+        again=replanning_times(policy, cluster, outcome.schedule, store, limits),
+        remembered=values_to_remember(policy, cluster, outcome.schedule, instructions, store, limits),
         obeys_rows=asked.checked,
     )
 
@@ -180,7 +154,6 @@ def _decide_on_gangs(
     limits: MemoryLimits,
     running: Mapping[str, VariableValues] | None,
     known: JobFacts | None,
-    began: float,
 ) -> Decision:
     """The decision where a job may have several nodes."""
     gangs = gang_cluster(policy, cluster, instructions, store, limits)
@@ -189,7 +162,7 @@ def _decide_on_gangs(
     plan, asked, compiling = plan_gangs(policy, gangs, instructions, start, store, limits, known)
     statistics = {"iterations": 0.0, "compile_seconds": compiling, **asked.statistics()}
     values = {cluster.placement.variable: gangs.values_of(plan)}
-    return Decision(values, time.perf_counter() - began, statistics=statistics, obeys_rows=asked.checked)
+    return Decision(values, statistics=statistics, obeys_rows=asked.checked)
 
 
 def compares_plans(policy: CheckedPolicy) -> bool:

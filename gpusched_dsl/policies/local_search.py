@@ -29,7 +29,7 @@ from gpusched_dsl.policies.kernels.moves.swaps import swap_postponed_running, sw
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, holds
 from gpusched_dsl.policies.rules import MOVE_CODES
-from gpusched_dsl.policies.workload import Schedule, Workload
+from gpusched_dsl.policies.workload import Schedule, Workload, copy_of
 
 Move = Callable[[Workload, Schedule, DeltaEvaluation, int, ScheduleChange], float]
 
@@ -78,7 +78,7 @@ def improve(
     change, trial = empty_change(work), empty_change(work)
     best, least = plans[0], np.inf
     for plan in plans:
-        now = copy_schedule(plan)
+        now = copy_of(plan)
         if len(functions) > len(named):
             _climb_with(work, now, delta, functions, rounds, (change, trial), stopped)
         else:
@@ -95,11 +95,6 @@ def shortest_minus_due(work: Workload) -> Floats:
     shortest = np.full(len(work.due), np.inf)
     np.minimum.at(shortest, work.job, work.time)
     return shortest - work.due
-
-
-def copy_schedule(plan: Schedule) -> Schedule:
-    """A schedule that may be changed without changing the given one."""
-    return Schedule._make(array.copy() for array in plan)
 
 
 def _climb(
@@ -144,7 +139,7 @@ def _climb_with(
         for move, length, exact in moves:
             gain = move(work, plan, delta, length, trial)
             if not exact and np.isfinite(gain):
-                after = copy_schedule(plan)
+                after = copy_of(plan)
                 apply(work, after, trial)
                 if guard is not None and not holds(guard, after.node, after.way):
                     continue

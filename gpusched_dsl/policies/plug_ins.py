@@ -54,7 +54,7 @@ from gpusched_dsl.policies.kernels.row_guard import (
     restart,
 )
 from gpusched_dsl.policies.rules import FINISH_CODES, MOVE_CODES, PLACE_CODES
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, copy_of
 
 FIRST_ADDED = 1_000
 _OF_ANY_WAY = frozenset(code for text, code in PLACE_CODES.items() if PLACE[text].takes == "any way")
@@ -293,7 +293,7 @@ class PlacementPass:
             if code < FIRST_ADDED:
                 finish(self.work, self.look, np.array([code], dtype=np.int64), self.plan, queue, start, self.guard)
                 continue
-            before = Schedule._make(array.copy() for array in self.plan) if self.guard is not None else None
+            before = copy_of(self.plan) if self.guard is not None else None
             self.finish_rules[code - FIRST_ADDED].function(self.work, self.plan, queue.copy())
             if self.guard is not None and before is not None and not holds(self.guard, self.plan.node, self.plan.way):
                 copy_schedule(before, self.plan)

@@ -13,7 +13,6 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.expected_tardiness import tardiness_profiles
-from gpusched_dsl.policies.reconfiguration import next_switch
 from gpusched_dsl.policies.speed_levels import filter_levels
 from gpusched_dsl.policies.speed_profile import ProfileStatus, speed_profiles
 
@@ -80,7 +79,7 @@ def profile_stage(
     found.cost[some], found.time[some] = best.energy, best.time
     found.late[some], found.price[some] = best.lateness, best.deadline_price
     used = best.first_used(shortest[some])
-    found.switch[some] = next_switch(best, 0.0, used)
+    found.switch[some] = best.next_switch(used)
     first = np.take_along_axis(ladders.rung, used[:, None], axis=1)[:, 0]
     found.first[starts[some] + first] = 1.0
     # Every rung of a filtered ladder, so that a job that was put on another one knows when it leaves that.

@@ -17,7 +17,7 @@ from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, tables_of
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, copy_of, tables_of
 
 _CALL_SECONDS = 0.05  # about how long one call of the kernels takes
 
@@ -69,7 +69,7 @@ def search(
     All of them obey the rows of `guard`.
     """
     kind_of_price = PRICES[settings.price]
-    plan = _copy(start)
+    plan = copy_of(start)
     pool = make_pool(plan, max(settings.keep, 1))
     look, scratch = look_up(work), make_scratch(work, instructions.node_list)
     passes = run_passes if uses_added(instructions) else draw_passes
@@ -127,7 +127,3 @@ def _improve(
     found += elite[len(found) :]
     costs = [float(price_by_term(work, plan, PRICES[settings.price]).sum()) for plan in found]
     return [found[at] for at in np.argsort(costs, kind="stable")], stopped
-
-
-def _copy(plan: Schedule) -> Schedule:
-    return Schedule(*(array.copy() for array in plan))  # type: ignore[arg-type]

@@ -65,17 +65,15 @@ class Ladders:
         return Ladders(self.speed[rows], self.rate[rows], self.cost[rows], self.rung[rows], self.counts[rows])
 
 
-def filter_levels(speed: ArrayLike, rate: ArrayLike, allowed: ArrayLike | None = None) -> Ladders:
+def filter_levels(speed: ArrayLike, rate: ArrayLike) -> Ladders:
     """The ladders of all rows of `speed` and `rate` (shape (ladders, rungs), any order; NaN: no rung).
 
-    Dropped are rungs that are not `allowed`, those that a faster one does not cost more per unit of work than, and
-    those on or above the segment between two others in the plane of time and cost per unit of work: mixing these
-    two is as good. No optimal value is lost. Raises ValueError where a row has no rung or a number cannot be.
+    Dropped are rungs that a faster one does not cost more per unit of work than, and those on or above the segment
+    between two others in the plane of time and cost per unit of work: mixing these two is as good. No optimal value is
+    lost. Raises ValueError where a row has no rung or a number cannot be.
     """
     speed, rate = np.atleast_2d(np.asarray(speed, dtype=np.float64)), np.atleast_2d(np.asarray(rate, dtype=np.float64))
     there = ~(np.isnan(speed) | np.isnan(rate))
-    if allowed is not None:
-        there &= np.atleast_2d(np.asarray(allowed, dtype=np.bool_))
     if not there.any(axis=1).all():
         raise ValueError("a ladder without a rung")
     if not (np.isfinite(speed) & np.isfinite(rate) & (speed > 0) & (rate >= 0))[there].all():

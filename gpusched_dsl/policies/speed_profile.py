@@ -63,6 +63,17 @@ class SpeedProfiles:
         arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "ladders"}
         return SpeedProfiles(self.ladders.take(rows), **arrays)
 
+    def next_switch(self, rung: Codes) -> Floats:
+        """The time in which each job, started now, leaves a rung; infinite where it stays to the end.
+
+        `rung` is the place in the ladder of the rung that it was placed on, -1 if that is not on the ladder (then it
+        stays).
+        """
+        at = np.maximum(rung, 0)[:, None]
+        leaves = np.take_along_axis(self.switch_at, at, axis=1)[:, 0]
+        speed = np.take_along_axis(self.ladders.speed, at, axis=1)[:, 0]
+        return np.where((rung < 0) | (leaves >= self.limit), np.inf, np.maximum((leaves - self.done) / speed, 0.0))
+
     def first_used(self, shortest: ArrayLike = 0.0) -> Codes:
         """The place in `ladders` of the first rung that is used for more than `shortest` work; the last if none is."""
         worked = self.switch_at - self.done[:, None]

@@ -6,7 +6,7 @@ by `policies/placement_reader.py`; kernels know nothing of models.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 # No node, no way, no kind. Of NumPy's type, for the compiler makes another version of a function for a plain constant.
 NONE: Final[int] = np.int64(-1)  # type: ignore[assignment]
 NEVER = np.iinfo(np.int64).max  # the rank of a way that a rule leaves out
+_Plan = TypeVar("_Plan", bound=NamedTuple)
 
 
 class Workload(NamedTuple):
@@ -99,6 +100,11 @@ class Instructions(NamedTuple):
     way_odds: Floats  # (W,)
     node_list: int  # 1: always the best
     node_odds: int  # code of `rules.py`
+
+
+def copy_of(plan: _Plan) -> _Plan:
+    """Return a schedule that may be changed without changing the given one."""
+    return plan._make(array.copy() for array in plan)
 
 
 def tables_of(work: Workload) -> list[Ints]:

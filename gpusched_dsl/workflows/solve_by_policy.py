@@ -30,7 +30,8 @@ from gpusched_dsl.language.checked import Element
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.policies.compile_clock import CompileClock
-from gpusched_dsl.policies.decide import Decision, decide
+from gpusched_dsl.policies.decide import decide
+from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.reporting.comparison import LEFT_OUT, MISPLACED
 from gpusched_dsl.solving.abandoned import CODE as ABANDONED
 from gpusched_dsl.solving.aggregated import MOST_NONZEROS, store_columns

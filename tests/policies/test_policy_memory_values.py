@@ -14,7 +14,8 @@ from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.policies.decide import Decision, decide
+from gpusched_dsl.policies.decide import decide
+from gpusched_dsl.policies.decision import Decision
 
 TEXT = """
 model M {

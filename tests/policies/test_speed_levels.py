@@ -53,10 +53,11 @@ def test_filtered(speed: tuple[float, ...], rate: tuple[float, ...], kept: tuple
     assert ladders.rung[0].tolist() == list(kept)
 
 
-def test_rungs_that_are_not_allowed_shape_nothing() -> None:
-    """The hull is that of what is allowed: without half a GPU, one and two GPUs are needed."""
+def test_missing_rungs_shape_nothing() -> None:
+    """The hull is that of what there is: without half a GPU, one and two GPUs are needed."""
     speed, rate = np.tile([1 / 1.05, 1, 1.8, 2.4, 2.8], (2, 1)), np.tile([0.5, 1.0, 2, 3, 4], (2, 1))
-    ladders = filter_levels(speed, rate, [[True] * 5, [False, True, True, True, True]])
+    speed[1, 0] = np.nan
+    ladders = filter_levels(speed, rate)
     assert ladders.counts.tolist() == [3, 4]
     assert ladders.rung.tolist() == [[0, 3, 4, 4], [1, 2, 3, 4]]
 

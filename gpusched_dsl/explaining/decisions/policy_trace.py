@@ -36,7 +36,7 @@ from gpusched_dsl.policies.rows.asking import traced_rows
 from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule, with_ways_as_listed
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, copy_of, empty_schedule, with_ways_as_listed
 
 MOST_CONFIGURATIONS = 8
 _OTHER = RuleShape("")  # of another package
@@ -234,7 +234,7 @@ class _PolicyTracer:
     ) -> tuple[tuple[RuleAttempt, ...], str, tuple[str, ...]]:
         """Return the rules tried for the job at its turn, why it waits, and the free capacity then."""
         work, lines, policy = self.cluster.work, self.lines, self.policy
-        plan = Schedule(*(array.copy() for array in start))  # type: ignore[arg-type]
+        plan = copy_of(start)
         look, scratch = look_up(work), make_scratch(work, lines.node_list)
         begin(work, look, scratch, plan)
         attempts: list[RuleAttempt] = []

@@ -28,7 +28,7 @@ from gpusched_dsl.policies.max_min import order_of_ways, shares_of_time
 from gpusched_dsl.policies.rows.asking import RowsAsked
 from gpusched_dsl.policies.standalone import known_times
 from gpusched_dsl.policies.verifying import BrokenSchedule
-from gpusched_dsl.policies.workload import NONE, Instructions
+from gpusched_dsl.policies.workload import NONE, Instructions, copy_of
 
 
 def has_gangs(policy: CheckedPolicy) -> bool:
@@ -91,7 +91,7 @@ class _Run:
 
     def schedule(self, queue: Ints) -> GangSchedule:
         work, rules = self.gangs.work, self.policy.place
-        plan = GangSchedule(*(array.copy() for array in self.start))  # type: ignore[arg-type]
+        plan = copy_of(self.start)
         used = np.zeros(len(work.node_kind), dtype=np.bool_)
         used[plan.node[: int(plan.rows[0])]] = True
         stock = np.full(len(work.units), len(work.node_kind))
@@ -172,7 +172,7 @@ def with_required_gangs(work: GangWorkload, start: GangSchedule, guard: RowGuard
     if not wanted.any():
         return start
     rows, more = int(start.rows[0]), int(wanted.sum())
-    found = GangSchedule(*(array.copy() for array in start))  # type: ignore[arg-type]
+    found = copy_of(start)
     given = (job[wanted], node[wanted], way[wanted], workers[wanted])
     for array, values in zip((found.job, found.node, found.way, found.workers), given, strict=True):
         array[rows : rows + more] = values

@@ -7,8 +7,9 @@ without a node that the model allows is in no queue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,27 +20,18 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
+from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.decision_evaluator import key_table
 from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.node_kinds import no_index, position_of
-from gpusched_dsl.policies.rows.excess import RowExcess, excess_of
+from gpusched_dsl.policies.rows.excess import excess_of
 from gpusched_dsl.policies.rows.problem import side_model, side_problem
-from gpusched_dsl.policies.rows.sides import MOST_PLACES, Made, MovedSides, first_that_obeys
+from gpusched_dsl.policies.rows.sides import MOST_PLACES, MovedSides, first_that_obeys
 from gpusched_dsl.policies.workload import NONE
 
-
-@dataclass(frozen=True, eq=False)
-class QueuePlan:
-    """`values` fix the family of the placement; `unplaced` are the codes of jobs that no queue took. `side_rows` is
-    the number of rows that were asked.
-    """
-
-    values: Mapping[str, VariableValues]
-    unplaced: Codes
-    stopped: bool = False
-    side_rows: int = 0
+UNPLACED = "unplaced"  # statistic: the jobs that no queue took
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +54,7 @@ def run_queues(
     store: ValueStore,
     limits: MemoryLimits,
     stop: Callable[[], bool] | None = None,
-) -> QueuePlan:
+) -> Decision:
     """The plan of a policy with `place append`. Nothing is drawn and nothing kept.
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
@@ -79,7 +71,7 @@ class _Queues:
         self.job, self.node = position_of(self.placement, "job"), position_of(self.placement, "node")
         self.place = position_of(self.placement, "place_from_end")
 
-    def run(self, stop: Callable[[], bool] | None) -> QueuePlan:
+    def run(self, stop: Callable[[], bool] | None) -> Decision:
         ordered = self._order()
         found = self._candidates(ordered)
         nodes, queue = np.unique(found.node, return_inverse=True)
@@ -88,19 +80,15 @@ class _Queues:
         given = (first, queue.astype(np.int64), found.time)
         ranks = self._ranks(found)
 
-        def plan_with(guard: RowGuard | None) -> Made[QueuePlan]:
+        def plan_with(guard: RowGuard | None) -> Decision:
             taken, place = append_all(*given, np.zeros(len(nodes)), by_finish, ranks, guard)
-            plan = self._plan(ordered, found, taken, place, stop)
-            return Made(plan, plan.values, len(plan.unplaced), stopped=plan.stopped)
+            return self._plan(ordered, found, taken, place, stop)
 
         side, variable = side_model(self.policy.model).rows, self.placement.variable
-        made = plan_with(None)
+        plan = plan_with(None)
         size = len(found.job) * len(ordered)
         if variable not in side.variables or size > MOST_PLACES:
-            return made.plan
-
-        def excess_of_plan(one: Made[QueuePlan]) -> RowExcess | None:
-            return excess_of(side, self.store, self.limits, one.values)
+            return plan
 
         def sides() -> MovedSides:
             problem = side_problem(side, self.placement, self.store, self.limits)
@@ -117,19 +105,20 @@ class _Queues:
             one_each = np.ones(len(ordered), dtype=np.int64)
             return MovedSides(problem, self.placement, begin, places, column, one_each, job=found.turn)
 
-        plan, rows = first_that_obeys(made, excess_of_plan, sides, plan_with)
-        return replace(plan, side_rows=rows)
+        excess_of_values = partial(excess_of, side, self.store, self.limits)
+        return first_that_obeys(plan, UNPLACED, excess_of_values, sides, plan_with)
 
     def _plan(
         self, ordered: Codes, found: _Candidates, taken: Ints, place: Ints, stop: Callable[[], bool] | None
-    ) -> QueuePlan:
+    ) -> Decision:
         placed = np.flatnonzero(taken >= 0)
         job, node, place = found.job[taken[placed]], found.node[taken[placed]], place[placed]
         from_end = self._from_end(job, node, place)
         columns = {self.job: job, self.node: node, self.place: self._codes_of_places(from_end)}
         codes = tuple(columns[at] for at in range(len(self.placement.indices)))
         values = {self.placement.variable: VariableValues(codes, np.ones(len(job)))}
-        return QueuePlan(values, np.delete(ordered, placed), stop is not None and stop())
+        left = {UNPLACED: float(len(ordered) - len(placed))}
+        return Decision(values, statistics=left, stopped=stop is not None and stop())
 
     # --- the placement -----------------------------------------------------------------------------------------------
 

@@ -8,8 +8,7 @@ its side is moved, and jobs are placed once more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from gpusched_dsl.compiling.lowering.fixing import Fixed
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
 from gpusched_dsl.policies.rows.excess import RowExcess
 from gpusched_dsl.policies.rows.guard import guard_of, relax_until_settled, rows_that_demand
@@ -25,54 +25,46 @@ from gpusched_dsl.policies.workload import NONE
 
 MOST_PLACES = 20_000_000  # of jobs in nodes and slots, or queues: more take too much memory, and rows are not asked
 _MOST_ROUNDS = 10  # plans with sides that are moved further
-_Plan = TypeVar("_Plan")
-
-
-@dataclass(frozen=True, eq=False)
-class Made(Generic[_Plan]):
-    """A plan, its values, and the number of jobs that it does not run. `fits`: all its values have a variable."""
-
-    plan: _Plan
-    values: Fixed
-    missing: int
-    fits: bool = True
-    stopped: bool = False
 
 
 def first_that_obeys(
-    first: Made[_Plan],
-    excess_of_plan: Callable[[Made[_Plan]], RowExcess | None],
+    first: Decision,
+    missing: str,
+    excess_of_values: Callable[[Fixed], RowExcess | None],
     sides_of_model: Callable[[], MovedSides],
-    plan_with: Callable[[RowGuard], Made[_Plan]],
-) -> tuple[_Plan, int]:
-    """Return a plan that obeys all rows, and how many rows it was asked for; `first` asks none.
+    plan_with: Callable[[RowGuard], Decision],
+) -> Decision:
+    """Return a plan that obeys all rows, with the number of rows that it was asked for; `first` asks none.
 
     If none is found, it is the one with most jobs of those that break no limit; `first` if there is none, or if `first`
-    is one, or where the rows of the model cannot be computed.
+    is one, or where the rows of the model cannot be computed. `missing` is the statistic of jobs that a plan leaves
+    out. A plan with values that have no variable obeys no rows.
     """
     if first.stopped:
-        return first.plan, 0
+        return first
     try:
-        excess = excess_of_plan(first)
-        if excess is None and first.fits:
-            return first.plan, 0
+        excess = excess_of_values(first.values)
+        if excess is None and not first.outside:
+            return first
         sides = sides_of_model()
     except DiagnosticError:  # too large, or what the evaluation of the plan reports too
-        return first.plan, 0
+        return first
     plans = [(first, excess)]
     for _ in range(_MOST_ROUNDS if sides.broken_limits(excess) else 1):
         guard = sides.guard()
         made = plan_with(guard)
-        excess = excess_of_plan(made)
-        if excess is None and made.fits:
-            return made.plan, sides.side.source.rows
+        made = replace(made, statistics={**made.statistics, "side_rows": float(sides.side.source.rows)})
+        excess = excess_of_values(made.values)
+        if excess is None and not made.outside:
+            return made
         plans.append((made, excess))
         if made.stopped or excess is None or not sides.tighten(guard, excess):
             break
-    obeying = [one for one, excess in plans[1:] if not sides.broken_limits(excess) and one.missing < len(sides.most)]
+    jobs = len(sides.most)
+    obeying = [one for one, excess in plans[1:] if not sides.broken_limits(excess) and one.statistics[missing] < jobs]
     if not sides.broken_limits(plans[0][1]) or not obeying:
-        return first.plan, 0
-    return min(obeying, key=lambda one: one.missing).plan, sides.side.source.rows
+        return first
+    return min(obeying, key=lambda one: one.statistics[missing])
 
 
 class MovedSides:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,17 +28,17 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.covers import part_with
+from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
 from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
 from gpusched_dsl.policies.rows.excess import excess_of
 from gpusched_dsl.policies.rows.problem import SideProblem, side_model, side_problem
-from gpusched_dsl.policies.rows.sides import MOST_PLACES, Made, MovedSides, first_that_obeys
+from gpusched_dsl.policies.rows.sides import MOST_PLACES, MovedSides, first_that_obeys
 from gpusched_dsl.policies.workload import NONE
 
 if TYPE_CHECKING:
     from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance
-    from gpusched_dsl.policies.slotted.plan import SlottedPlan
 
 
 def slotted_plan_that_obeys(
@@ -46,10 +46,10 @@ def slotted_plan_that_obeys(
     instance: SlottedInstance,
     store: ValueStore,
     limits: MemoryLimits,
-    plan_with: Callable[[SlottedRows | None], SlottedPlan],
+    plan_with: Callable[[SlottedRows | None], Decision],
     *,
     starts: bool,
-) -> SlottedPlan:
+) -> Decision:
     """Return a plan that obeys all rows of the model, if one is found.
 
     With `starts` the slot of the placement is the first one of a job.
@@ -63,9 +63,6 @@ def slotted_plan_that_obeys(
     if placement.variable not in side.variables or places > MOST_PLACES:
         return first
 
-    def made(plan: SlottedPlan) -> Made[SlottedPlan]:
-        return Made(plan, plan.values, int(plan.statistics["jobs_not_started"]), not plan.outside, plan.stopped)
-
     def sides() -> MovedSides:
         constant = {fix.variable for fix in slots.fixes if not fix.value.decision}
         fixed: Fixed = {name: given for name, given in first.values.items() if name in constant}
@@ -76,18 +73,15 @@ def slotted_plan_that_obeys(
         served = None if slots.serve is None else slots.serve.variable
         return MovedSides(problem, placement, *_columns_of_places(problem, placement, instance), most, decided, served)
 
-    def with_guard(guard: RowGuard) -> Made[SlottedPlan]:
+    def with_guard(guard: RowGuard) -> Decision:
         arrays = arrays_of(guard)
         known = arrays.column != NONE
         deep = np.zeros(len(arrays.first), dtype=np.bool_)
         job = np.repeat(np.arange(len(arrays.first)), len(arrays.place))
         deep[job[known][arrays.deep[arrays.column[known]] == 1]] = True
-        return made(plan_with(SlottedRows(guard, starts, deep)))
+        return plan_with(SlottedRows(guard, starts, deep))
 
-    found, rows = first_that_obeys(
-        made(first), lambda one: excess_of(side, store, limits, one.values), sides, with_guard
-    )
-    return replace(found, statistics={**found.statistics, "side_rows": float(rows)}) if rows else found
+    return first_that_obeys(first, "jobs_not_started", partial(excess_of, side, store, limits), sides, with_guard)
 
 
 def _columns_of_places(

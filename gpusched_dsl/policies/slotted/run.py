@@ -14,13 +14,13 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues, given_element
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedSchedule
 from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
 from gpusched_dsl.policies.rows.slots import slotted_plan_that_obeys
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
-from gpusched_dsl.policies.slotted.plan import SlottedPlan
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
 from gpusched_dsl.policies.slotted.planning import SlottedResult, make_plan
 from gpusched_dsl.policies.slotted.rules import placing_of
@@ -36,7 +36,7 @@ def run_slotted(
     store: ValueStore,
     limits: MemoryLimits,
     stop: Callable[[], bool] | None = None,
-) -> SlottedPlan:
+) -> Decision:
     """The plan of a policy with `occupies`, which obeys the rows of the model. Nothing is drawn and nothing kept.
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
@@ -45,7 +45,7 @@ def run_slotted(
     starts = slot_is_start(policy)
     instance = read_instance(policy, store, limits)
 
-    def plan_with(rows: SlottedRows | None) -> SlottedPlan:
+    def plan_with(rows: SlottedRows | None) -> Decision:
         assert policy.slots is not None
         placing = placing_of(policy.place)
         result = make_plan(instance.cluster, instance.guard, instance.serving, placing, stop, rows)
@@ -55,7 +55,12 @@ def run_slotted(
             found.add(*_of_services(policy, policy.slots.serve, instance, result.plan))
         for fix in policy.slots.fixes:
             found.fix(fix)
-        return SlottedPlan(found.values, _statistics(instance, result, found), not result.is_complete, found.outside)
+        return Decision(
+            found.values,
+            statistics=_statistics(instance, result, found),
+            stopped=not result.is_complete,
+            outside=found.outside,
+        )
 
     return slotted_plan_that_obeys(policy, instance, store, limits, plan_with, starts=starts)
 
@@ -106,6 +111,7 @@ def _of_services(
 
 
 def _statistics(instance: SlottedInstance, result: SlottedResult, found: _Values) -> dict[str, float]:
+    """Count what went wrong: values without a variable are of jobs that train when they must have ended."""
     plan, cluster = result.plan, instance.cluster
     return {
         "jobs_not_started": float((plan.node < 0).sum()),

@@ -16,9 +16,9 @@ from gpusched_dsl.policies.kernels.moves.change import empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation
 from gpusched_dsl.policies.kernels.moves.hill_climbing import climb
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
-from gpusched_dsl.policies.local_search import copy_schedule, improve, shortest_minus_due
+from gpusched_dsl.policies.local_search import improve, shortest_minus_due
 from gpusched_dsl.policies.rules import MOVE_CODES
-from gpusched_dsl.policies.workload import empty_schedule
+from gpusched_dsl.policies.workload import copy_of, empty_schedule
 
 
 def _twice(number: int) -> int:
@@ -52,7 +52,7 @@ def test_kernels_stay_as_they_are_without_a_compiler() -> None:
 def test_short_calls_climb_as_high_as_a_long_one(seed: int, rounds: int) -> None:
     work = some_workload(np.random.default_rng(seed))
     start = empty_schedule(work)
-    whole = copy_schedule(start)
+    whole = copy_of(start)
     delta = empty_delta_evaluation(work, PRICES["total"], shortest_minus_due(work))
     places = np.arange(len(MOVE_CODES))
     climb(work, whole, delta, places, np.zeros_like(places), rounds, empty_change(work), empty_change(work))

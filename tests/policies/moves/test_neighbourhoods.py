@@ -10,9 +10,9 @@ from neighbours import candidates
 from gpusched_dsl.policies.kernels.moves.change import apply, clear, empty_change, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
-from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, copy_schedule, improve, shortest_minus_due
+from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, improve, shortest_minus_due
 from gpusched_dsl.policies.rules import MOVE_CODES
-from gpusched_dsl.policies.workload import NONE
+from gpusched_dsl.policies.workload import NONE, copy_of
 
 SEVEN = tuple(MOVE_CODES)[:7]  # those of the text
 
@@ -38,7 +38,7 @@ def _hold_against_enumeration(seeds: range) -> np.ndarray:
                     if not all_prices:
                         assert gain == np.inf
                         continue
-                    after = copy_schedule(plan)
+                    after = copy_of(plan)
                     apply(work, after, change)
                     _check_delta_of(work, after)
                     full = price(work, after, kind_of_price)
@@ -80,7 +80,7 @@ def test_jobs_may_be_sent_to_the_queue_and_back() -> None:
         running = np.flatnonzero(plan.node >= 0)
         some = running[rng.random(len(running)) < 0.6]
         shared += int((plan.gpu[some] >= 0).sum())
-        change, after = empty_change(work), copy_schedule(plan)
+        change, after = empty_change(work), copy_of(plan)
         for j in some.tolist():
             name_job(change, j, NONE, NONE, NONE)
         apply(work, after, change)

@@ -13,8 +13,8 @@ from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import is_separable, repack_node, repack_two
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, TOTAL, price
-from gpusched_dsl.policies.local_search import UNLIMITED, copy_schedule, improve, shortest_minus_due
-from gpusched_dsl.policies.workload import NONE, Schedule, Workload
+from gpusched_dsl.policies.local_search import UNLIMITED, improve, shortest_minus_due
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload, copy_of
 
 MOST_CONTENTS = 4000
 
@@ -63,7 +63,7 @@ def _hold_one_node(seeds: range) -> int:
                 for made in contents(work, plan, (n,), new_kinds=True):
                     best = min(best, price(work, made, TOTAL))
             assert delta.sums[0] + gain == pytest.approx(best, rel=1e-9, abs=1e-9)
-            after = copy_schedule(plan)
+            after = copy_of(plan)
             apply(work, after, change)
             assert written(work, *read(after)) is not None
             assert price(work, after, TOTAL) == pytest.approx(best, rel=1e-9, abs=1e-9)
@@ -92,7 +92,7 @@ def _hold_two_nodes(seeds: range) -> int:
         gain = repack_two(work, plan, delta, 0, change)
         assert delta.sums[0] == before  # they are those of the schedule again
         if np.isfinite(gain):
-            after = copy_schedule(plan)
+            after = copy_of(plan)
             apply(work, after, change)
             assert written(work, *read(after)) is not None
             assert price(work, after, TOTAL) == pytest.approx(before + gain, rel=1e-9, abs=1e-9)
