@@ -7,18 +7,40 @@ by job: what a job had on other types of node counts too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.workload import NONE, Workload
+from gpusched_dsl.policies.workload import NONE, Instructions, Workload
 
 _SMALL = 1e-9  # a share of time below this is none
 _DIGITS = 9
 _ORDERED_DIGITS = 6  # solvers are that exact: shares that differ by less are equal, and ordered by the queue
 _LARGE = 20_000  # ways: from here on an interior point method is faster, 25 times at 320,000
+
+
+def ways_by_priority(
+    work: Workload,
+    lines: Instructions,
+    possible: Callable[[Ints], Ints],
+    weight: Floats,
+    attained: Floats,
+    elapsed: Floats,
+) -> Ints:
+    """The listed ways of the jobs of the queue, of those that `possible` leaves, in the order in which they are placed.
+
+    `weight` of jobs; `attained` is their GPU time so far, `elapsed` the time since their arrival.
+    """
+    waits, place = np.zeros(len(work.due), dtype=np.bool_), np.zeros(len(work.due), dtype=np.int64)
+    waits[lines.order], place[lines.order] = True, np.arange(len(lines.order))
+    listed = lines.ranked[lines.ranked != NONE]
+    ways = possible(np.sort(listed[waits[work.job[listed]]]))
+    shares = shares_of_time(work, ways, weight)
+    rank = np.minimum(lines.choose_rank, lines.otherwise_rank)
+    return order_of_ways(work, ways, shares, attained, elapsed, rank, place)
 
 
 def possible_ways(work: Workload, ways: Ints) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from gpusched_dsl.policies.job_roles import JobRoles
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.reservations import PlacedJobs, Ways, backfill, place_ways, take_turns
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart
-from gpusched_dsl.policies.max_min import order_of_ways, possible_ways, shares_of_time
+from gpusched_dsl.policies.max_min import possible_ways, ways_by_priority
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
 
@@ -67,40 +68,31 @@ class _Run:
         rule = self.policy.place[0].name
         solve = {"backfill": self._backfill, "fair_share": self._fair_share, "max_min": self._max_min}[rule]
         began, ready = time.perf_counter(), ready_seconds()
-        schedule = solve(self.lines.order)
+        schedule = solve()
         waited = ready_seconds() - ready
         return EngineResult(schedule, float("nan"), np.zeros(0), 0, time.perf_counter() - began - waited, waited)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
-    def _backfill(self, queue: Ints) -> Schedule:
+    def _backfill(self) -> Schedule:
         every = any(rule.modifiers == ("conservative",) for rule in self.policy.place)
         reserved = np.full(len(self.start.node), np.inf)
         return self._schedule(
-            lambda ways, plan: backfill(ways, self.lines.ranked, queue, every, plan, reserved, self.guard)
+            lambda ways, plan: backfill(ways, self.lines.ranked, self.lines.order, every, plan, reserved, self.guard)
         )
 
-    def _fair_share(self, queue: Ints) -> Schedule:
+    def _fair_share(self) -> Schedule:
         users = self.roles.users()
         runs = self.start.node != NONE
         gpus = self.work.size[self.start.way[runs]] / self.work.parts
         used = np.bincount(users.user[runs], weights=gpus, minlength=len(users.share)).astype(np.float64)
         return self._schedule(
-            lambda ways, plan: take_turns(ways, self.lines.ranked, queue, *users, used, plan, self.guard)
+            lambda ways, plan: take_turns(ways, self.lines.ranked, self.lines.order, *users, used, plan, self.guard)
         )
 
-    def _max_min(self, queue: Ints) -> Schedule:
-        work = self.work
-        waits = np.zeros(len(work.due), dtype=np.bool_)
-        waits[queue] = True
-        listed = self.lines.ranked[self.lines.ranked != NONE]
-        ways = possible_ways(work, np.sort(listed[waits[work.job[listed]]]))
-        shares = shares_of_time(work, ways, self.roles.shares())
-        attained, elapsed = known_times(self.policy, self.cluster, self.known)
-        rank = np.minimum(self.lines.choose_rank, self.lines.otherwise_rank)
-        place = np.zeros(len(work.due), dtype=np.int64)
-        place[self.lines.order] = np.arange(len(self.lines.order))
-        order = order_of_ways(work, ways, shares, attained, elapsed, rank, place)
+    def _max_min(self) -> Schedule:
+        times = known_times(self.policy, self.cluster, self.known)
+        order = ways_by_priority(self.work, self.lines, partial(possible_ways, self.work), self.roles.shares(), *times)
         return self._schedule(lambda ways, plan: place_ways(ways, order, plan, self.guard))
 
     def _schedule(self, kernel: Callable[[Ways, PlacedJobs], object]) -> Schedule:

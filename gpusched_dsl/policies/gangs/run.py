@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.gangs.reader import GangCluster
@@ -24,7 +24,7 @@ from gpusched_dsl.policies.kernels.gangs import (
     take_turns_with_gangs,
 )
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of, restart
-from gpusched_dsl.policies.max_min import order_of_ways, shares_of_time
+from gpusched_dsl.policies.max_min import ways_by_priority
 from gpusched_dsl.policies.rows.asking import RowsAsked
 from gpusched_dsl.policies.standalone import known_times
 from gpusched_dsl.policies.verifying import BrokenSchedule
@@ -76,7 +76,7 @@ def run_gangs(
     roles = JobRoles(policy.model, gangs.cluster, store, limits)
     if guard is not None:
         start = with_required_gangs(gangs.work, start, guard)
-    return _Run(policy, gangs, lines, start, roles, known or {}, guard).schedule(lines.order)
+    return _Run(policy, gangs, lines, start, roles, known or {}, guard).schedule()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,8 @@ class _Run:
     known: JobFacts
     guard: RowGuard | None
 
-    def schedule(self, queue: Ints) -> GangSchedule:
-        work, rules = self.gangs.work, self.policy.place
+    def schedule(self) -> GangSchedule:
+        work, rules, queue = self.gangs.work, self.policy.place, self.lines.order
         plan = copy_of(self.start)
         used = np.zeros(len(work.node_kind), dtype=np.bool_)
         used[plan.node[: int(plan.rows[0])]] = True
@@ -106,7 +106,7 @@ class _Run:
             gpus = self._gpus_of_users(users)
             take_turns_with_gangs(work, future, used, plan, queue, users.user, users.share, users.quota, gpus, guard)
         elif rules[0].name == "max_min":
-            place_ways_of_gangs(work, future, used, plan, self._order_of_ways(queue), guard)
+            place_ways_of_gangs(work, future, used, plan, self._order_of_ways(), guard)
         else:
             waits = any(rule.name == "wait" for rule in rules)
             reservations = 0
@@ -125,25 +125,15 @@ class _Run:
         found = np.bincount(users.user[start.job[rows]], weights=gpus, minlength=len(users.share))
         return found.astype(np.float64)
 
-    def _order_of_ways(self, queue: Ints) -> Ints:
+    def _order_of_ways(self) -> Ints:
         """The ways by the priorities of max-min fairness, of whole gangs on nodes of one kind."""
-        work, lines = self.gangs.work, self.lines
-        single = self.gangs.cluster.work
+        work, single = self.gangs.work, self.gangs.cluster.work
         whole = single._replace(size=single.size * work.workers, needs=single.needs * work.workers[:, None])
-        waits = np.zeros(len(work.first_way) - 1, dtype=np.bool_)
-        waits[queue] = True
-        listed = lines.ranked[lines.ranked != NONE]
-        ways = np.sort(listed[waits[work.job[listed]]])
-        ways = ways[self._have_room(ways) & np.isfinite(work.time[ways])]
-        shares = shares_of_time(whole, ways, self.roles.shares())
-        attained, elapsed = known_times(self.policy, self.gangs.cluster, self.known)
-        place = np.zeros(len(waits), dtype=np.int64)
-        place[lines.order] = np.arange(len(lines.order))
-        rank = np.minimum(lines.choose_rank, lines.otherwise_rank)
-        return order_of_ways(whole, ways, shares, attained, elapsed, rank, place)
+        times = known_times(self.policy, self.gangs.cluster, self.known)
+        return ways_by_priority(whole, self.lines, self._possible_ways, self.roles.shares(), *times)
 
-    def _have_room(self, ways: Ints) -> Bools:
-        """Whether the empty nodes of its kind have room for a gang."""
+    def _possible_ways(self, ways: Ints) -> Ints:
+        """Those of some ways for which the empty nodes of their kind have room for the gang, and that end."""
         work = self.gangs.work
         kind = work.kind[ways]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -152,8 +142,7 @@ class _Run:
         fits += [np.where(work.needs[ways, r] > 0, np.floor(room[:, r]), np.inf) for r in range(room.shape[1])]
         most = np.minimum(np.min(fits, axis=0), work.most[ways])
         nodes = np.bincount(work.node_kind, minlength=len(work.units))[kind]
-        found: Bools = most * nodes >= work.workers[ways]
-        return found
+        return ways[np.flatnonzero((most * nodes >= work.workers[ways]) & np.isfinite(work.time[ways]))]
 
 
 def with_required_gangs(work: GangWorkload, start: GangSchedule, guard: RowGuard) -> GangSchedule:

@@ -119,9 +119,13 @@ def segment_at(future: Future, segment: int, time: float) -> int:
 
 @compiled_in_place
 def occupy(
-    future: Future, n: int, start: float, time: float, k: int, size: int, parts: int, needs: Floats, w: int, gpu: int
-) -> None:
-    """Give a job its units, capacities and GPU of a node from `start` on for so long; `k` is the kind of its way."""
+    future: Future, n: int, start: float, time: float, k: int, size: int, parts: int, needs: Floats, w: int, gpu: int,
+    workers: int,
+) -> None:  # fmt: skip
+    """Give a job its units, capacities and GPU of a node from `start` on for so long; `k` is the kind of its way.
+
+    Each of its workers there takes the capacities, and all together `size` units.
+    """
     end = end_at(start, time)
     segment = segment_at(future, future.head[n], start)
     if future.start[segment] < start:
@@ -134,7 +138,7 @@ def occupy(
             if future.stock[k] != NONE:
                 _take_from_stock(future, future.stock[k], future.start[segment], end_of(future, segment))
         for r in range(needs.shape[1]):
-            future.left[segment, r] -= needs[w, r]
+            future.left[segment, r] -= workers * needs[w, r]
         if size >= parts:
             future.free[segment] -= size
         else:

@@ -13,7 +13,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.policies.gangs.workload import GangWorkload
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
-from gpusched_dsl.policies.kernels.future import NEVER, SLACK, Future, end_at, has_ended, segment_at, split
+from gpusched_dsl.policies.kernels.future import SLACK, Future, end_at, has_ended, occupy, segment_at
 from gpusched_dsl.policies.workload import NONE
 
 ONE_NODE, ONE_RACK, ANYWHERE = 0, 1, 2
@@ -25,18 +25,7 @@ ONE_NODE, ONE_RACK, ANYWHERE = 0, 1, 2
 @compiled_in_place
 def hold(work: GangWorkload, future: Future, n: int, w: int, workers: int, start: float, time: float) -> None:
     """Give workers of a way their GPUs and capacities of a node from `start` on for so long."""
-    end = end_at(start, time)
-    segment = segment_at(future, future.head[n], start)
-    if future.start[segment] < start:
-        segment = split(future, segment, start)
-    while segment != NONE and not has_ended(future.start[segment], end):
-        after = future.following[segment]
-        if end < NEVER and (after == NONE or future.start[after] > end + SLACK * max(1.0, end)):
-            split(future, segment, end)
-        future.free[segment] -= workers * work.size[w]
-        for r in range(work.needs.shape[1]):
-            future.left[segment, r] -= workers * work.needs[w, r]
-        segment = future.following[segment]
+    occupy(future, n, start, time, work.kind[w], workers * work.size[w], 0, work.needs, w, NONE, workers)
 
 
 @compiled_in_place

@@ -186,7 +186,7 @@ def _future_of(ways: Ways, plan: PlacedJobs) -> Future:
 
 @compiled_in_place
 def _occupy(future: Future, ways: Ways, n: int, start: float, w: int, gpu: int) -> None:
-    occupy(future, n, start, ways.time[w], ways.kind[w], ways.size[w], ways.parts, ways.needs, w, gpu)
+    occupy(future, n, start, ways.time[w], ways.kind[w], ways.size[w], ways.parts, ways.needs, w, gpu, 1)
 
 
 @compiled_in_place
