@@ -55,17 +55,18 @@ def test_an_earlier_objective_keeps_the_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "words"),
+    ("rows", "integer", "words"),
     [
-        ([at_most(3, 1, 1, 1)], "with 1 other continuous variables"),
-        ([at_most(3, 2, 1, 1), at_most(1, 1, 0, 0)], "with 1 other continuous variables"),
+        ([at_most(3, 1, 1, 1)], [2], "with another continuous variable, and not as their difference"),
+        ([at_most(3, 2, 1, 1), at_most(1, 1, 0, 0)], [2], "with another continuous variable"),
+        ([at_most(3, 1, 1, 1)], [], "with 2 other continuous variables"),
     ],
 )
-def test_shares_are_refused(rows: list[object], words: str) -> None:
-    finding = refusal(problem(maximize(1, 1, 1), columns=3, rows=rows, upper=2, integer=[2]))  # type: ignore[arg-type]
+def test_shares_are_refused(rows: list[object], integer: list[int], words: str) -> None:
+    finding = refusal(problem(maximize(1, 1, 1), columns=3, rows=rows, upper=2, integer=integer))  # type: ignore[arg-type]
     assert finding.code == "GSM4003"
     assert "x[0]" in finding.message
-    assert "row[0]" in finding.notes[0]
+    assert f"row[0]` {words}" in finding.notes[0]
 
 
 def test_limits_of_the_objective_need_no_step() -> None:

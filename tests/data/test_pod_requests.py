@@ -29,26 +29,25 @@ def pod(containers: list[Json], first: list[Json] | None = None, **more: Any) ->
 
 
 SIDE = container(2, sidecar=True)
-BY_HAND: list[tuple[str, Json, int | str]] = [
-    ("containers are added", pod([container(1), container(3)]), 4),
-    ("an initial container counts if it is larger", pod([container(1)], [container(3)]), 3),
-    ("initial containers run one after the other", pod([container(1)], [container(3), container(2)]), 3),
-    ("a sidecar runs beside the containers", pod([container(1)], [SIDE]), 3),
-    ("a sidecar before a large initial container runs beside it", pod([container(1)], [SIDE, container(5)]), 7),
-    ("a sidecar after it does not", pod([container(1)], [container(5), SIDE]), 5),
-    ("only the sidecars before it", pod([container(1)], [SIDE, container(5), container(4, sidecar=True)]), 7),
-    ("two sidecars before it", pod([container(1)], [SIDE, container(4, sidecar=True), container(5)]), 11),
-    ("a limit without a request is one", pod([container(1)], [container(3, limit=True)]), 3),
-    ("overhead is added at the end", pod([container(1)], [container(3)], overhead={"cpu": "250m"}), "3.25"),
-    ("requests of the pod replace the sum", pod([container(1)], resources={"requests": {"cpu": "8"}}), 8),
-    ("a pod requests no devices by itself",
-     pod([container(1, resource=GPU)], resources={"requests": {GPU: "8"}}), 1),
-    ("nothing is requested", pod([{}]), 0),
-]  # fmt: skip
+BY_HAND: dict[str, tuple[Json, int | str]] = {
+    "containers are added": (pod([container(1), container(3)]), 4),
+    "an initial container counts if it is larger": (pod([container(1)], [container(3)]), 3),
+    "initial containers run one after the other": (pod([container(1)], [container(3), container(2)]), 3),
+    "a sidecar runs beside the containers": (pod([container(1)], [SIDE]), 3),
+    "a sidecar before a large initial container runs beside it": (pod([container(1)], [SIDE, container(5)]), 7),
+    "a sidecar after it does not": (pod([container(1)], [container(5), SIDE]), 5),
+    "only the sidecars before it": (pod([container(1)], [SIDE, container(5), container(4, sidecar=True)]), 7),
+    "two sidecars before it": (pod([container(1)], [SIDE, container(4, sidecar=True), container(5)]), 11),
+    "a limit without a request is one": (pod([container(1)], [container(3, limit=True)]), 3),
+    "overhead is added at the end": (pod([container(1)], [container(3)], overhead={"cpu": "250m"}), "3.25"),
+    "requests of the pod replace the sum": (pod([container(1)], resources={"requests": {"cpu": "8"}}), 8),
+    "a pod requests no devices by itself": (pod([container(1, resource=GPU)], resources={"requests": {GPU: "8"}}), 1),
+    "nothing is requested": (pod([{}]), 0),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "spec", "amount"), BY_HAND, ids=[words for words, _, _ in BY_HAND])
-def test_requests_by_hand(words: str, spec: Json, amount: int | str) -> None:
+@pytest.mark.parametrize(("spec", "amount"), BY_HAND.values(), ids=BY_HAND)
+def test_requests_by_hand(spec: Json, amount: int | str) -> None:
     found = pod_requests(spec)
     assert found.get(GPU if GPU in found else "cpu", Decimal(0)) == Decimal(amount)
 

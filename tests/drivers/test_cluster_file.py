@@ -81,7 +81,7 @@ def test_values_of_jobs(tmp_path: Path) -> None:
         ('needs = "gpus"\n', "", "GSM5403", "jobs", "no value is declared for `needs` of the jobs"),
         ('unit = "s"', 'unit = "$"', "GSM5403", None, "the unit $ does not convert to that of `exec_time`, h"),
         ('needs = "gpus"', 'needs = "submitted"', "GSM5403", '"submitted"', "but the field is a time"),
-        ('method = "FIFO"', 'method = "FIFOO"', "GSM4001", None, ""),
+        ('method = "FIFO"', 'method = "FIFOO"', "GSM4001", None, "`FIFOO`"),
         ("interval = 5", "interval = inf", "GSM5402", "inf", "`interval` must be at most 1e+06 s"),
         ("interval = 5", "time_limit = 1e300", "GSM5402", "1e300", "`time_limit` must be at most 1e+06 s"),
         ("[guard]", "[guard]\nretry = inf", "GSM5402", "inf", "`retry` must be at most 1e+06 s"),
