@@ -33,6 +33,7 @@ CALL_SECONDS: Final = 0.05  # about how long one call of the kernel takes, so th
 # Options: steps in all, and steps without a better point, after which the search ends by itself.
 DEFAULTS: Final[Mapping[str, float]] = {"steps": np.inf, "patience": 300_000.0}
 STEPS_BY_COLUMN: Final = 20
+WITHOUT_POINT: Final = 10  # times the patience: the end of a search without any point, which its problem may not have
 REST_SECONDS: Final = 10.0  # for the continuous columns, without a time limit
 
 
@@ -62,8 +63,8 @@ class SearchSession(Session):
     def solve(self, options: SolveOptions, start: Floats | None = None, monitor: Monitor | None = None) -> SolverResult:
         """Search from a start, or from the bounds that costs suggest. Raises DiagnosticError (GSM4004, GSM4005).
 
-        Ends at the time limit, after `steps` steps or `patience` steps without a better point, at Ctrl-C. With the
-        same seed, and a limit in steps, the point is always the same.
+        Ends at the time limit, after `steps` steps, after `patience` steps without a better point or ten times as many
+        without any, at Ctrl-C. With the same seed, and a limit in steps, the point is always the same.
         """
         began = time.perf_counter()
         steps, patience = _limits(options.extra, self._problem.columns)
@@ -113,7 +114,8 @@ class SearchSession(Session):
                 return "interrupt"
             if options.time_limit is not None and control.seconds > options.time_limit:
                 return "time"
-            if state.counts[HAS_BEST] and state.counts[STEPS] - state.counts[IMPROVED] > patience:
+            idle = state.counts[STEPS] - state.counts[IMPROVED]
+            if idle > (patience if state.counts[HAS_BEST] else WITHOUT_POINT * patience):
                 return ""
             before, improved = time.perf_counter(), int(state.counts[IMPROVED])
             search(model, state, int(min(length, steps - state.counts[STEPS])), rng)

@@ -72,13 +72,19 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
             return ["The warning names what the plan violates: choose other options, or another policy."]
         case Status.UNBOUNDED:
             return [
-                "Some variables can grow for ever and improve the objective. `gsdsl explain`, with the same file and",
-                "options, names them. Give them a bound (`var x >= 0 <= limit`) or a constraint.",
+                "Of a linear problem `gsdsl explain`, with the same file and options, names the variables that can",
+                "grow for ever: give them a bound (`var x >= 0 <= limit`) or a constraint. A term such as `1 / x` or",
+                "`log(x)` has no limit near `x = 0`: give `x` a bound above 0.",
             ]
         case Status.INFEASIBLE_OR_UNBOUNDED:
             return ["Bound every variable and solve again: if there is still no solution, the problem is infeasible."]
     if reason == "interrupt":
         return []
+    if reason == "iterations":
+        return [
+            "Allow more of them (`--solver-option`), start from a known solution (`--warm-start RESULT.json`),",
+            "or choose a method that can prove that there is no solution (`--method highs`).",
+        ]
     return ["Allow more time (`--time-limit`), or start from a known solution (`--warm-start RESULT.json`)."]
 
 

@@ -236,6 +236,16 @@ def test_nothing_satisfies_the_rows() -> None:
     assert (found.status, found.point) == (Status.LIMIT, None)
 
 
+def test_it_ends_by_itself_without_any_point() -> None:
+    """It cannot find out that a problem has no point, and would search for ever."""
+    below = [at_most(0, *(float(i == j) for i in range(3)), -1) for j in range(3)]
+    rows = [equal(1, 1, 1, 1, 0), *below, at_most(1, 1, 1, 1, 1)]
+    one = problem(minimize(0, 0, 0, 1), columns=4, rows=rows, upper=[1] * 4, integer=True)
+    found = solve_problem(one, "search", SolveOptions(extra={"patience": 50}))
+    assert (found.status, found.point, found.reason) == (Status.LIMIT, None, "iterations")
+    assert 500 < found.statistics["iterations"] < 60_000
+
+
 @pytest.mark.parametrize(
     ("name", "value", "code"), [("step", 5, "GSM4004"), ("steps", -1, "GSM4005"), ("patience", True, "GSM4005")]
 )
