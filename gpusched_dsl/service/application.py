@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from gpusched_dsl.data.sources.json_keys import RepeatedKey, repeated_key
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.messages import event_schema, line_of, record_schema
@@ -237,8 +238,12 @@ class Service:
         if self.stopping:
             raise RefusedRequest(Diagnostic(CLOSED, "the service is stopping", help="try again later"), 503)
         try:
-            wanted = msgspec.json.decode(await self._body(request, JSON), type=NewSession)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
+            body = await self._body(request, JSON)
+            wanted = msgspec.json.decode(body, type=NewSession)
+            key = repeated_key(body)
+            if key is not None:
+                raise RepeatedKey(key)
+        except (RepeatedKey, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
             help = 'send an object such as `{"name": "prod", "method": "Greedy"}`'
             raise RefusedRequest(Diagnostic(UNFIT, f"the session does not fit: {failure}", help=help)) from failure
         session = await run_in_threadpool(self.sessions.create, wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.data.sources.json_keys import decode_distinct
 from gpusched_dsl.data.sources.writing import LARGEST_INPUT
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.domains import Component, Domain, decode
@@ -32,7 +32,7 @@ def entries_of_file(path: Path) -> dict[str, list[Entry]]:
             raise ValueError("it is not a plain file")
         if path.stat().st_size > LARGEST_INPUT:
             raise ValueError("the file is too large")
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = decode_distinct(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as failure:
         reason = failure.strerror if isinstance(failure, OSError) and failure.strerror else str(failure)
         raise DiagnosticError([_unusable(f"cannot read the warm start `{path}`: {reason}")]) from failure

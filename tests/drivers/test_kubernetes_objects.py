@@ -294,6 +294,8 @@ def test_answers_of_the_api_server() -> None:
             list(answering((200, other)).list("/x"))
     with pytest.raises(ClusterUnavailable, match="no JSON object"):
         answering((200, [1])).get("/x")
+    with pytest.raises(ClusterUnavailable, match="no JSON object: an object has the key `a` twice"):
+        answering((200, b'{"items": [{"a": 1, "a": 2}]}')).get("/x")
 
 
 @pytest.mark.parametrize(

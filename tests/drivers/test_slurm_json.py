@@ -313,6 +313,9 @@ def test_commands_that_fail(tmp_path: Any) -> None:
     command("sinfo", "echo 'no json'")
     with pytest.raises(ClusterUnavailable, match="printed no JSON"):
         cluster.observe()
+    command("sinfo", """echo '{"nodes": [{"name": "g1", "name": "g2"}]}'""")
+    with pytest.raises(ClusterUnavailable, match="printed no JSON: an object has the key `name` twice"):
+        cluster.observe()
     command("sinfo", """echo '{"nodes": [], "errors": [{"error": "Unable to contact slurm controller"}]}'""")
     with pytest.raises(ClusterUnavailable, match="Slurm reports: Unable to contact"):
         cluster.observe()

@@ -164,6 +164,18 @@ def test_bodies_of_other_types(served: tuple[Client, Service], kind: str) -> Non
         assert (status, error(content)) == (415, "GSM5505")
 
 
+def test_bodies_with_repeated_keys(served: tuple[Client, Service]) -> None:
+    client, _ = served
+    status, content, _ = client.raw("POST", "/v1/sessions", b'{"name": "one", "name": "two"}')
+    assert (status, error(content)) == (400, "GSM5505")
+    assert {each["name"] for each in client("GET", "/v1/sessions")[1]["sessions"]} & {"one", "two"} == set()
+    tick = b'{"version": 1, "id": "k", "kind": "tick", "time": 2, "time": 3}'
+    for body in (tick, b"[" + tick + b"]", tick.replace(b", ", b",\n")):
+        status, content, _ = client.raw("POST", "/v1/sessions/prod/events", body)
+        [answer] = map(json.loads, content.splitlines())
+        assert (status, answer["kind"], answer["code"], answer["id"]) == (200, "error", "GSM5204", "k")
+
+
 def test_a_body_without_a_type(served: tuple[Client, Service]) -> None:
     connection = http.client.HTTPConnection(served[0].address, timeout=60)
     connection.request("POST", "/v1/sessions", b'{"name": "plain"}')

@@ -89,6 +89,7 @@ CHEATS = {
     'entries = [["J1", "n1", "A"]]': "has the index [J1, n1, A], of 3 labels",
     'entries = [[job, "n1", "AB"[job > "J1"], 1] for job in list(present)[:2]]': "gives the node `n1` several types",
     'print("[]", flush=True); continue': "is no decision record",
+    """print('{"kind": "decision", "entries": {"run": [], "run": []}}', flush=True); continue""": "the key `run` twice",
     'print(json.dumps({"kind": "decision", "entries": {"hosts": []}}), flush=True); continue': "has values of `hosts`",
 }
 

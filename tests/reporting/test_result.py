@@ -187,6 +187,21 @@ def test_files_that_are_no_results(tmp_path: Path, text: str) -> None:
     assert [d.code for d in error.value.diagnostics] == ["GSM6009"]
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('{"variables": {"run": [{"index": [], "value": 1}], "run": []}}', "run"),
+        ('{"variables": {"run": [{"index": [], "value": 1, "value": 0}]}}', "value"),
+        ('{"variables": {}, "status": "optimal", "variables": {}}', "variables"),
+    ],
+)
+def test_a_warm_start_with_repeated_keys_is_told(tmp_path: Path, text: str, key: str) -> None:
+    path = tmp_path / "start.json"
+    path.write_text(text)
+    with pytest.raises(DiagnosticError, match=f"cannot read the warm start .*: an object has the key `{key}` twice"):
+        entries_of_file(path)
+
+
 def test_a_missing_warm_start_is_told(tmp_path: Path) -> None:
     with pytest.raises(DiagnosticError, match="No such file"):
         entries_of_file(tmp_path / "none.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,19 +16,35 @@ _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}]', re.DOTALL)
 _ESCAPED_KEY = rb'\\u[0-9a-fA-F]{4}[^"\n]*"\s*:'
 
 
-class _Repeated(Exception):
+class RepeatedKey(ValueError):
     """An object has the key twice."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"an object has the key `{key}` twice")
+        self.key = key
+
+
+def decode_distinct(text: str | bytes) -> Any:
+    """Decode JSON; raise ValueError or RecursionError for what is none, and RepeatedKey."""
+    return json.loads(text, object_pairs_hook=_distinct)
+
+
+def repeated_key(data: bytes) -> str | None:
+    """Return a key that occurs twice in an object of JSON; None without one, and for what is no JSON."""
+    try:
+        decode_distinct(data)
+    except RepeatedKey as failure:
+        return failure.key
+    except (ValueError, RecursionError):  # the reader says what is wrong
+        return None
+    return None
 
 
 def check_keys(name: str, data: bytes) -> None:
     """Raise Unreadable (GSM2060) for a key that occurs twice in an object of a JSON document."""
-    try:
-        json.loads(data, object_pairs_hook=_distinct)
-    except _Repeated:
+    if repeated_key(data) is not None:
         key, at, _ = next(_repeated(data))
-        raise Unreadable(_fault(name, key, data.count(b"\n", 0, at) + 1)) from None
-    except (ValueError, RecursionError):
-        return  # the reader says what is wrong
+        raise Unreadable(_fault(name, key, data.count(b"\n", 0, at) + 1))
 
 
 def check_line_keys(name: str, data: bytes, columns: Mapping[str, int]) -> None:
@@ -62,7 +79,8 @@ def _suspicious(data: bytes, columns: Mapping[str, int]) -> Iterable[tuple[int, 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _Repeated
+        (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise RepeatedKey(key)
     return found
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
+from gpusched_dsl.data.sources.json_keys import decode_distinct
 from gpusched_dsl.drivers.protocol import ActionRefused, ClusterUnavailable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -91,15 +91,16 @@ class KubernetesApi:
     def _request(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Json:
         headers = {"Accept": "application/json", **({"Content-Type": kind} if body is not None else {})}
         answer = self.send(method, path, headers, body)
+        document, why = None, ""
         try:
-            document = json.loads(answer.body) if answer.body else {}
-        except (ValueError, RecursionError):
-            document = None
+            document = decode_distinct(answer.body) if answer.body else {}
+        except (ValueError, RecursionError) as failure:
+            why = f": {failure}"
         message = _message(answer, document)
         match answer.status:
             case status if 200 <= status < 300:
                 if not isinstance(document, dict):
-                    raise ClusterUnavailable(f"the answer for `{path}` is no JSON object")
+                    raise ClusterUnavailable(f"the answer for `{path}` is no JSON object{why}")
                 return document
             case 404:
                 raise Gone(message)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, count, integer, table, tables, text, texts
+from gpusched_dsl.data.sources.json_keys import decode_distinct
 from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.kubernetes.demands import Misfits
 from gpusched_dsl.drivers.kubernetes.objects import (
@@ -95,9 +95,8 @@ def is_admitted(workload: Json) -> bool:
 def wanted_nodes(workload: Json) -> Allocation:
     """The nodes that an earlier action has noted, empty without: the annotation may have any content."""
     try:
-        return {
-            node: count(gpus) for node, gpus in table(json.loads(annotations_of(workload).get(NODES, "{}"))).items()
-        }
+        noted = decode_distinct(annotations_of(workload).get(NODES, "{}"))
+        return {node: count(gpus) for node, gpus in table(noted).items()}
     except (ValueError, RecursionError, UnknownValue):
         return {}
 

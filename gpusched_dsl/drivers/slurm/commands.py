@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpusched_dsl.data.sources.json_keys import decode_distinct
 from gpusched_dsl.drivers.protocol import ActionRefused, ClusterUnavailable
 
 # What the commands say if the controller, not the request, is the problem.
@@ -33,7 +33,7 @@ class Commands:
         if code != 0:
             raise ClusterUnavailable(f"`{' '.join(command)}` ended with {code}: {_first_line(error)}")
         try:
-            document = json.loads(out)
+            document = decode_distinct(out)
         except (ValueError, RecursionError) as failure:
             raise ClusterUnavailable(f"`{' '.join(command)}` printed no JSON: {failure}") from failure
         if not isinstance(document, dict):

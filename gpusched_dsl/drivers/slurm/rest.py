@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from gpusched_dsl.data.sources.json_keys import decode_distinct
 from gpusched_dsl.drivers.protocol import ActionRefused, ClusterUnavailable
 from gpusched_dsl.drivers.slurm.commands import is_unreachable
 
@@ -78,7 +79,7 @@ class RestInterface:
 
     def _document(self, path: str, body: bytes) -> dict[str, Any]:
         try:
-            document = json.loads(body)
+            document = decode_distinct(body)
         except (ValueError, RecursionError) as failure:
             raise ClusterUnavailable(f"{self.address}{path} sent no JSON: {failure}") from failure
         if not isinstance(document, dict):

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NoReturn
 import msgspec
 from msgspec import Meta, Struct
 
+from gpusched_dsl.data.sources.json_keys import repeated_key
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DataError
 
@@ -137,17 +138,23 @@ class Refused(DataError):
 
 
 def content_of(line: bytes) -> dict[str, Any]:
-    """The JSON object in a line; raises `Refused` with GSM5201, or GSM5204 for a number beyond all numbers."""
+    """The JSON object in a line; raises `Refused` with GSM5201, or GSM5204 for too large numbers and repeated keys."""
     if len(line) > LONGEST_LINE:
         _refuse("GSM5201", f"the line is longer than {LONGEST_LINE} bytes", None, "send fewer values in one event")
     try:
-        return _object.decode(line)
+        content = _object.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as failure:
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             id = _with_id.decode(line).id  # skips over what it does not ask for
             known = id if isinstance(id, str) else None
             _refuse("GSM5204", f"the event does not fit: {_in_words(str(failure))}", known)
         _refuse("GSM5201", f"the line is not a JSON object: {failure}", None, "write one JSON object on each line")
+    key = repeated_key(line)
+    if key is not None:
+        id = content.get("id") if key != "id" else None
+        message = f"the event does not fit: an object has the key `{key}` twice"
+        _refuse("GSM5204", message, id if isinstance(id, str) else None, "remove one of the two members, or rename it")
+    return content
 
 
 def event_of(content: Mapping[str, Any]) -> AnyEvent:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.data.sources.json_keys import RepeatedKey, repeated_key
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
@@ -40,7 +41,10 @@ def entries_of(line: bytes, variable: str, where: str) -> list[Entry] | None:
     """
     try:
         answer = _decoder.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as failure:
+        key = repeated_key(line)
+        if key is not None:
+            raise RepeatedKey(key)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RepeatedKey) as failure:
         shown = line[:SHOWN].decode("utf-8", "replace")
         message = f"{where} is no decision record: {failure}"
         help = f'write {{"kind": "decision", "entries": {{"{variable}": [...]}}}} on a line of its own'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,22 @@ def test_wrong_fields(change: dict[str, Any], code: str) -> None:
 )  # fmt: skip
 def test_what_is_no_object(line: bytes) -> None:
     assert refusal(line)[0] == "GSM5201"
+
+
+@pytest.mark.parametrize("event", GOOD)
+def test_repeated_keys(event: dict[str, Any]) -> None:
+    """Each key of each object twice, with the same value or another one: readers would keep one of the two."""
+    line = as_line(event)
+    members = re.findall(rb'("\w[^"]*"): ', line)
+    assert len(members) >= 3
+    for key in members:
+        for value in (b"1", b'"x"', b'{"a": {}}'):
+            doubled = line.replace(key + b": ", key + b": " + value + b", " + key + b": ", 1)
+            assert refusal(doubled) == (
+                "GSM5204", f"the event does not fit: an object has the key `{json.loads(key)}` twice")  # fmt: skip
+    with pytest.raises(Refused) as refused:
+        read_line(line.replace(b'"kind"', b'"\\u006bind": 1, "kind"', 1))
+    assert (refused.value.id, refused.value.diagnostic.code) == ("x", "GSM5204")
 
 
 def test_numbers_beyond_all_numbers() -> None:
