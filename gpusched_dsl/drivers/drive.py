@@ -10,7 +10,6 @@ from datetime import MAXYEAR, UTC, datetime
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec import UNSET, structs
 
 from gpusched_dsl.drivers.actuator import Actuator
@@ -280,11 +279,8 @@ class _Drive:
 
     def _extra(self, observation: Observation, contents: list[Content], now: float) -> list[Content]:
         """Add a tick if a plan is due, and before all which jobs of the plan have not started."""
-        loop, world, clock = self._loop, self._loop.world, self._to_clock(now)
-        due = float(world.request.min(initial=np.inf))
-        if np.isfinite(loop.period) and len(world.present()):
-            due = min(due, max(loop.last_plan_time, 0.0) + loop.period)
-        if due <= clock:
+        loop = self._loop
+        if loop.next_due() <= self._to_clock(now):
             contents = [*contents, event_content("tick", f"tick {loop.events}", now)]
         if not contents or not self._options.acts or self._settings.guard.checkpoints:
             return contents
@@ -324,7 +320,7 @@ class _Drive:
                 self._event_refused(id, record.message)
             case Quarantined():
                 self._event_refused(record.id, record.message)
-            case Decided() if not record.again:
+            case Decided() if not record.again and not record.is_border:
                 self.summary.plans += 1
                 self._tell_violation(record)
             case Acknowledged(id=id) if id in self._lines.contents:

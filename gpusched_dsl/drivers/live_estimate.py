@@ -13,7 +13,7 @@ from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import split_quarantined
 from gpusched_dsl.online.journal.steps import RecordedSteps
 from gpusched_dsl.online.live.messages import event_of
-from gpusched_dsl.online.loops.external import ExternalEventLoop
+from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.workflows.estimate import SAMPLES, Estimate, estimate_live
 from gpusched_dsl.workflows.live import LiveParts, live_parts
 from gpusched_dsl.workflows.starts.candidates import Values
@@ -44,7 +44,7 @@ def estimate_driven(
     return estimate_live(loop, job, at=at, samples=samples, changes=changes, arrivals=arrivals, stop=stop)
 
 
-def restore_loop(parts: LiveParts, journal: Journal) -> ExternalEventLoop:
+def restore_loop(parts: LiveParts, journal: Journal) -> AnyExternalLoop:
     """The loop after the recorded steps of a journal, whose plans are not made again."""
     loop = parts.make_loop(RecordedSteps(journal))
     recorded, quarantined = split_quarantined(journal.external())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpusched_dsl.online.live.messages import AnyEvent, Decided
-    from gpusched_dsl.online.loops import external
+    from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 
 
 class LiveEventLoop:
@@ -15,7 +15,7 @@ class LiveEventLoop:
 
     __slots__ = ("_loop",)
 
-    def __init__(self, loop: external.ExternalEventLoop) -> None:
+    def __init__(self, loop: AnyExternalLoop) -> None:
         self._loop = loop
 
     def __repr__(self) -> str:

@@ -235,14 +235,14 @@ class ModelRuns(ModelScenarios):
         from `set` apply. `time_limit` is in seconds per plan. Raises DiagnosticError as `run` does.
         """
         from gpusched_dsl.interface.live import LiveEventLoop
-        from gpusched_dsl.online.loops import external
+        from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
         from gpusched_dsl.online.open import open_run
 
         config = self._run_config(
             scenario, settings, online=online, method=method, seed=seed, time_limit=time_limit, fallback=fallback
         )
         loop = open_run(self._workspace, config, external=True)
-        assert isinstance(loop, external.ExternalEventLoop)
+        assert isinstance(loop, AnyExternalLoop)
         return LiveEventLoop(loop)
 
     def _run_config(

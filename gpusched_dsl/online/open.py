@@ -16,9 +16,11 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external import ExternalEventLoop
+from gpusched_dsl.online.loops.external_slots import ExternalSlotLoop
 from gpusched_dsl.online.loops.setup import RunSetup, set_up
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.loops.step_journal import StepJournal
@@ -115,7 +117,7 @@ def setup_of(workspace: Workspace, config: RunConfig, *, external: bool = False)
     instance = read_data(workspace, found, permissions=allowed, replaced=config.replaced)
     instance.reader.forget()  # plans are made from what is bound
     spare = config.fallback or block.fallback
-    _check_window(block, external)
+    _check_window(block)
     base = Base(instance, allowed.limits())
     fallback = None if spare is None else planner_named(workspace, spare, block, config)
     planner = _with_data(planner, base)
@@ -134,11 +136,13 @@ def loop_of(
     on_plan: Callable[[SimulationLoop], None] = lambda loop: None,
     fast: bool = True,
     event_loop: Callable[..., EventLoop] = EventLoop,
+    clock: LiveClock | None = None,
 ) -> EventLoop | SlotLoop:
     """A loop at the beginning of a run, driven by events if it is `external`; without `fast`, no fast replay.
 
-    `event_loop` makes the loop of a run by events that are simulated.
+    `event_loop` makes the loop of a run by events that are simulated, `clock` reads the times of external events.
     """
+    clock = clock or LiveClock()
     config, policy = setup.config, _policy_of(setup.planner)
     strict = config.refuses_broken
     verifies = strict or config.verify != "none"
@@ -152,6 +156,8 @@ def loop_of(
         against = (BY_PROGRAM if by_program else BY_SIMULATION if ahead else BY_SOLVER,)
     else:
         against = (RECORDED,) if recorded else (BY_SLOT,) if setup.window is not None else ()
+    if setup.window is not None and setup.external:
+        return ExternalSlotLoop(setup, journal, stop, on_plan, examine, (RECORDED,), live_clock=clock)
     if setup.window is not None:
         return SlotLoop(setup, journal, stop, on_plan, examine, against)
     outlooks = Outlooks() if looks_ahead(setup) else None
@@ -160,7 +166,9 @@ def loop_of(
         if futures is not None and futures.arrivals == "generated":
             seeds_of(setup.base.instance.scenario)
     if setup.external:
-        loop: EventLoop = ExternalEventLoop(setup, journal, stop, on_plan, examine, against, look_ahead=outlooks)
+        loop: EventLoop = ExternalEventLoop(
+            setup, journal, stop, on_plan, examine, against, look_ahead=outlooks, live_clock=clock
+        )  # fmt: skip
     else:
         replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
         loop = event_loop(setup, journal, stop, on_plan, examine, against, replay, look_ahead=outlooks)
@@ -191,15 +199,11 @@ def _fast_replay(policy: CheckedPolicy, loop: EventLoop) -> RunOutcome | Sequenc
     return fast_replay(loop, policy)
 
 
-def _check_window(online: CheckedOnline, external: bool) -> None:
-    """Raise DiagnosticError for a window that cannot be run (GSM1621), or not by events (GSM7006)."""
+def _check_window(online: CheckedOnline) -> None:
+    """Raise DiagnosticError for a window that cannot be run (GSM1621)."""
     window = online.window
     if window is None:
         return
-    if external:
-        message = f"`{online.name}` plans slot by slot and cannot be driven by events"
-        help = "simulate it, or solve each window through the Python interface"
-        raise DiagnosticError([Diagnostic("GSM7006", message, window.span, help=help)])
     slots = online.base.sets[window.slots]
     if slots.root is None:
         message = f"`{slots.name}` consists of numbers, so a plan cannot select some of its elements"

@@ -36,7 +36,7 @@ class Metrics:
                 self.events.labels(session, "duplicate" if record.duplicate else "acknowledged").inc()
             case Failed():
                 self.events.labels(session, "refused").inc()
-            case Decided() if not record.again:
+            case Decided() if not record.again and not record.is_border:
                 self.decisions.labels(session, record.status).inc()
                 self.plan_seconds.labels(session).observe(record.seconds)
 

@@ -25,7 +25,7 @@ from gpusched_dsl.online.journal.steps import JournalSteps
 from gpusched_dsl.online.live.messages import AnyRecord, Decided, Finished, Started
 from gpusched_dsl.online.live.session import LiveRun
 from gpusched_dsl.online.live.trial import Defect, plain_defect
-from gpusched_dsl.online.loops.external import ExternalEventLoop
+from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import live_parts
 
@@ -51,7 +51,7 @@ class _Events:
 class _Question:
     """Something to compute between two requests with events."""
 
-    compute: Callable[[ExternalEventLoop], Any]
+    compute: Callable[[AnyExternalLoop], Any]
     answer: Future[Any]
 
 
@@ -59,7 +59,7 @@ class _Question:
 class SessionLines:
     """Implements `LineSource` over requests. `on_settled` is called before a request is answered."""
 
-    loop: Callable[[], ExternalEventLoop]
+    loop: Callable[[], AnyExternalLoop]
     inbox: queue.SimpleQueue[_Events | _Question | None]
     on_settled: Callable[[], None] = lambda: None
     number: int = 0
@@ -112,7 +112,7 @@ class SessionLines:
             one.answer.set_exception(failure)
 
 
-def _answer(question: _Question, loop: ExternalEventLoop) -> None:
+def _answer(question: _Question, loop: AnyExternalLoop) -> None:
     try:
         question.answer.set_result(question.compute(loop))
     except Exception as failure:  # the one who asks gets it
@@ -149,7 +149,7 @@ class ServedSession:
         self._most_waiting, self._recorded = most_waiting, recorded
         self._lock = threading.Lock()
         self._opened = threading.Event()
-        self._loop: ExternalEventLoop | None = None
+        self._loop: AnyExternalLoop | None = None
         self._lines = SessionLines(self._get_loop, self._inbox, self._note_decision)
         self._thread = threading.Thread(target=self._run, name=f"session {name}", daemon=True)
 
@@ -174,7 +174,7 @@ class ServedSession:
         self._put(_Events(lines, future))
         return future
 
-    def ask(self, compute: Callable[[ExternalEventLoop], T]) -> Future[T]:
+    def ask(self, compute: Callable[[AnyExternalLoop], T]) -> Future[T]:
         """Compute something of the run between its events; it must not change the run."""
         future: Future[T] = Future()
         self._put(_Question(compute, future))
@@ -203,7 +203,7 @@ class ServedSession:
 
     # --- the thread --------------------------------------------------------------------------------------------------
 
-    def _get_loop(self) -> ExternalEventLoop:
+    def _get_loop(self) -> AnyExternalLoop:
         assert self._loop is not None
         return self._loop
 

@@ -20,7 +20,7 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.branching import Loop, fork, is_drawn, run_until
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.loops.external import ExternalEventLoop
+from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import open_run
@@ -205,7 +205,7 @@ def estimate(
 
 
 def estimate_live(
-    loop: ExternalEventLoop,
+    loop: AnyExternalLoop,
     job: str | int,
     *,
     at: float | None = None,
@@ -217,10 +217,11 @@ def estimate_live(
     """Simulate `samples` continuations of a live run from the time `at` (None: that of its last event).
 
     The run itself does not change. With `arrivals`, copies of past jobs arrive at the rate of the past; otherwise no
-    further jobs arrive. `changes` as in `estimate`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if it
+    further jobs arrive, and none where a block plans slot by slot. `changes` as in `estimate`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if it
     has ended; and the errors of planning.
     """
     code = job_of_live(loop, job)
+    arrivals = arrivals and isinstance(loop, EventLoop)
     when = loop.now if at is None else max(at, loop.now)
     status = int(loop.world.status[code])
     if status in (DONE, GONE):
@@ -231,7 +232,7 @@ def estimate_live(
 
     def branch(seed: int, last: bool) -> Loop:
         other = loop.simulated_from(when, seed)
-        if arrivals:
+        if arrivals and isinstance(other, EventLoop):
             add_arrivals(other, seed, bases)
         return other
 
@@ -266,7 +267,7 @@ def _alternatives(
     return find_alternatives(loop, code, [partial(future, seed) for seed in seeds], changes, stop, known)
 
 
-def job_of_live(loop: ExternalEventLoop, job: str | int) -> int:
+def job_of_live(loop: AnyExternalLoop, job: str | int) -> int:
     """Return the code of a job of a live run by its label; raise DiagnosticError (GSM6021)."""
     labels = [str(label) for label in loop.base.store.universes[loop.jobs_root].labels]
     if str(job) in labels:

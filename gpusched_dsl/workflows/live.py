@@ -13,7 +13,7 @@ from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.live.clock import LiveClock, live_clock, start_of
 from gpusched_dsl.online.live.stream import run_live
 from gpusched_dsl.online.live.trial import Defect, plain_defect
-from gpusched_dsl.online.loops.external import ExternalEventLoop
+from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.open import loop_of, setup_of
@@ -32,10 +32,10 @@ class LiveParts:
     def name(self) -> str:
         return self.setup.online.name
 
-    def make_loop(self, steps: StepJournal | None) -> ExternalEventLoop:
+    def make_loop(self, steps: StepJournal | None) -> AnyExternalLoop:
         """A loop at the beginning of the run, which finds recorded steps in `steps`."""
-        loop = loop_of(self.setup, journal=steps)
-        assert isinstance(loop, ExternalEventLoop)
+        loop = loop_of(self.setup, journal=steps, clock=self.clock)
+        assert isinstance(loop, AnyExternalLoop)
         return loop
 
 
@@ -43,7 +43,7 @@ def live_parts(workspace: Workspace, config: RunConfig, *, start: str | None = N
     """Check and read everything for a live run; `start` is the date at time 0. Raises DiagnosticError."""
     date = None if start is None else start_of(start)
     setup = setup_of(workspace, config, external=True).stateless()
-    unit, instance = setup.online.unit, setup.base.instance
+    unit, instance = setup.clock, setup.base.instance
     header = header_of(
         online=setup.online.name,
         model=setup.online.base.name,
@@ -80,9 +80,9 @@ def run_live_loop(
     errors in text, data and names, and as `run_live` does.
     """
     parts = live_parts(workspace, config, start=start)
-    loops: list[ExternalEventLoop] = []
+    loops: list[AnyExternalLoop] = []
 
-    def make(steps: StepJournal | None) -> ExternalEventLoop:
+    def make(steps: StepJournal | None) -> AnyExternalLoop:
         loops.append(parts.make_loop(steps))
         return loops[-1]
 

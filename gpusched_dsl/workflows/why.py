@@ -24,7 +24,7 @@ from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.clock_time import clock_time
 from gpusched_dsl.online.loops.branching import Loop
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.loops.external import ExternalEventLoop
+from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.loops.inspection import Moment, job_in, latest_moment, moment_at
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.policy import PolicyPlanner
@@ -258,7 +258,7 @@ def _family_of(question: CounterfactualProblem, configuration: Any) -> str:
     return question.entry(int(configuration[0])) + (" and equal ones on other nodes" if len(configuration) > 1 else "")
 
 
-def explain_live(loop: ExternalEventLoop, job: str | int, *, judge: Backend | str = "highs") -> DecisionExplanation:
+def explain_live(loop: AnyExternalLoop, job: str | int, *, judge: Backend | str = "highs") -> DecisionExplanation:
     """Explain the current plan of a live run. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if the job is
     in no plan; and the errors of grounding.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -45,6 +45,15 @@ class LiveClock:
             help = "write times since the start of the run, in the unit of its clock, or dates with `--start`"
             raise DiagnosticError([Diagnostic("GSM7007", message, help=help)])
         return found
+
+    def date(self, time: float) -> str | None:
+        """Return a time of the run as a date in ISO 8601, in the zone of the start; None if the start is unknown."""
+        if self.start is None or self.seconds is None:
+            return None
+        try:
+            return (self.start + timedelta(seconds=time * self.seconds)).isoformat()
+        except OverflowError:
+            return None
 
     def _parse(self, time: float | str | None, now: float) -> float:
         if time is None:

@@ -32,7 +32,7 @@ def base_with_jobs(base: Base, online: CheckedOnline, jobs: Sequence[Arrival | A
                 rows = values if isinstance(values, list) else [[values]]
                 of_sets.setdefault(name, []).extend((one.job, *row) for row in rows)
             elif name in model.params:
-                of_params.setdefault(name, {}).update(_values_by_subscripts(name, values, (one.job,)))
+                of_params.setdefault(name, {}).update(values_by_subscripts(name, values, (one.job,)))
             else:
                 refuse(f"`{name}` is not a parameter of `{model.name}`", did_you_mean(name, model.params) or "")
     replaced = {root: pieces_of(model, root, [one.job for one in jobs])}
@@ -49,13 +49,13 @@ def base_with_values(base: Base, event: Value) -> Base:
     for name in event.values:
         if name not in params or base.model.params[name].value is not None:
             refuse(f"`{name}` is not a parameter that can change", did_you_mean(name, params) or "")
-    changes = {name: _values_by_subscripts(name, values, ()) for name, values in event.values.items()}
+    changes = {name: values_by_subscripts(name, values, ()) for name, values in event.values.items()}
     changed = with_values(base, changes)
     check_magnitudes(changed, event.values)
     return changed
 
 
-def _values_by_subscripts(name: str, values: Any, prefix: tuple[Label, ...]) -> list[tuple[tuple[Label, ...], Any]]:
+def values_by_subscripts(name: str, values: Any, prefix: tuple[Label, ...]) -> list[tuple[tuple[Label, ...], Any]]:
     """Return pairs of subscripts and value.
 
     `values` are one value, an object by subscripts joined with commas, or rows of subscripts and value.

@@ -246,10 +246,33 @@ class Quarantined(Record, tag="quarantined", kw_only=True):
     help: str | None = None
 
 
+class SlotTime(Struct, kw_only=True):
+    """A slot and its start."""
+
+    slot: Label
+    time: float
+    date: Annotated[str | msgspec.UnsetType, Meta(description="absent where the start of the run is unknown")] = (
+        msgspec.UNSET
+    )
+
+
+class LaterSlot(SlotTime, kw_only=True):
+    """A later slot of a plan: the values of the placement that are not zero in it."""
+
+    entries: list[Entry]
+
+
 class Decided(Record, tag="decision", kw_only=True):
     """What is to be done from now on: it takes the place of the decision before."""
 
-    step: Annotated[int, Meta(ge=1, description="a decision that comes again after a restart has the same number")]
+    step: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="the number of the plan; a decision that comes again after a restart has the same number, and "
+            "the same slot if it has one",
+        ),
+    ]
     time: float
     why: list[str]
     method: str
@@ -268,6 +291,29 @@ class Decided(Record, tag="decision", kw_only=True):
             "violates none. With status `broken` the entries are that plan, with status `none` it was refused."
         ),
     ] = msgspec.UNSET
+    slot: Annotated[
+        SlotTime | msgspec.UnsetType,
+        Meta(
+            description="the slot in effect, of a block with a window: `entries` are the values in this slot, and "
+            "those without a slot. Where `why` is `slot`, the plan is not new."
+        ),
+    ] = msgspec.UNSET
+    later: Annotated[
+        list[LaterSlot] | msgspec.UnsetType,
+        Meta(description="the later slots of the window in which the placement differs from that in the slot before"),
+    ] = msgspec.UNSET
+    repeated: Annotated[
+        dict[str, str | int | None] | msgspec.UnsetType,
+        Meta(
+            description="by parameter, the last slot with a known value: the plan repeats it in later slots. Absent if "
+            "all values in the window are known."
+        ),
+    ] = msgspec.UNSET
+
+    @property
+    def is_border(self) -> bool:
+        """Whether other values of a known plan take effect, in a slot of their own."""
+        return self.why == [BORDER]
 
 
 class Finished(Record, tag="finished", kw_only=True):
@@ -277,6 +323,8 @@ class Finished(Record, tag="finished", kw_only=True):
     steps: Annotated[int, Meta(ge=0)]
     result: Any = None
 
+
+BORDER = "slot"  # why other values of the same plan take effect
 
 AnyRecord = Started | Acknowledged | Failed | Quarantined | Decided | Finished
 _encoder = msgspec.json.Encoder()

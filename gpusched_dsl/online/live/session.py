@@ -168,7 +168,8 @@ class LiveRun:
         first = last_reported + 1 if self.report_from is None else self.report_from
         for decision in decided:
             decision.again = decision.step <= earlier
-        self._report(d for d in decided if d.step >= first)
+        at_borders = self.report_from is None  # those of the last reported plan may not have been reported
+        self._report(d for d in decided if d.step >= first or (at_borders and d.step == last_reported and d.is_border))
 
     def _resume_unplanned(self, rest: list[AcceptedEvent]) -> list[Quarantined]:
         """Apply recorded events without a step; quarantine those that cannot be planned for.
@@ -275,7 +276,7 @@ class LiveRun:
 
     def _take_decisions(self) -> Sequence[Decided]:
         decided = self.loop.decisions()
-        self._steps += len(decided)
+        self._steps = max((self._steps, *(decision.step for decision in decided)))
         return decided
 
     # --- records out -------------------------------------------------------------------------------------------------

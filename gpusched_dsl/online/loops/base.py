@@ -112,7 +112,7 @@ class SimulationLoop:
         running = np.zeros(len(world.status))
         running[world.running] = 1.0
         requested = (world.request <= world.now + world.tolerance()).astype(np.float64)
-        elapsed = 0.0 if self.past is None else world.now - self.past.time
+        elapsed = 0.0 if self.past is None else self.plan_time() - self.past.time
         return LoopClock(
             world.now, world.remaining(), world.done, running, requested, elapsed=elapsed, arrived=world.arrived()
         )  # fmt: skip
@@ -122,9 +122,13 @@ class SimulationLoop:
         jobs = {self.jobs_root: self.world.present()} if self.jobs_root else {}
         return {**jobs, **self.nodes.available(self.base)}
 
+    def plan_time(self) -> float:
+        """Return the time for which plans are made, by the clock of the world."""
+        return self.world.now
+
     def policy_now(self) -> float:
         """Return the time in the unit of the policies."""
-        return self.world.now / self.setup.policy_time
+        return self.plan_time() / self.setup.policy_time
 
     def run(self) -> RunOutcome:
         """Execute the complete run; drop a plan that `stop` ends. Raises DiagnosticError as planning does."""
@@ -289,7 +293,7 @@ class SimulationLoop:
         Jobs of controllers that did not plan keep the times of their next plans.
         """
         self.current_plan = CurrentPlan(plan.values)
-        self.past = Past(self.current_plan, self.world.now, kept)
+        self.past = Past(self.current_plan, self.plan_time(), kept)
         self.memory.store(plan.remembered, len(self.world.status))
         planned = np.ones(len(self.world.request), dtype=np.bool_)
         if controllers is not None and self.controllers is not None:
@@ -305,7 +309,8 @@ class SimulationLoop:
         jobs = result.part.kept.get(self.jobs_root, np.zeros(0, dtype=np.int64))
         new = np.flatnonzero(self.world.have_no_due_time(jobs))
         if len(new):
-            self.world.set_due(jobs[new], *result.reader.due_and_weight(new))
+            due, weight = result.reader.due_and_weight(new)
+            self.world.set_due(jobs[new], self.plan_time() + due, weight)
 
     def apply_allocations(
         self, result: PlanningResult, columns: tuple[Codes, ...], allocations: Allocations
@@ -335,8 +340,13 @@ class SimulationLoop:
     def charge_stated(self, times: float, slots: tuple[str, Codes] | None = None) -> None:
         """Add the stated charges of the plan in effect."""
         if self.online.charges and self.last_result is not None and self.current_plan is not None:
-            values = self.codes.all_inner(self.current_plan.values, self.last_result.part)
-            charge_plan(self.setup, self.base, self.last_result, values, self.world.ledger, times, slots)
+            result = self.charged_result(self.last_result)
+            values = self.codes.all_inner(self.current_plan.values, result.part)
+            charge_plan(self.setup, self.base, result, values, self.world.ledger, times, slots)
+
+    def charged_result(self, result: PlanningResult) -> PlanningResult:
+        """Return the plan with the data by which it is charged."""
+        return result
 
     # --- failures of nodes -------------------------------------------------------------------------------------------
 

@@ -1,168 +1,53 @@
-"""A loop with external events: time advances with them, and progress is reported, not simulated."""
+"""The live loop by events: plans follow from arrivals, completions, failures, a period, and requests of policies."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar, cast
+from dataclasses import dataclass
 
 import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
-from gpusched_dsl.ir.arrays import Codes, Ints
+from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.past import CurrentPlan
 from gpusched_dsl.online.data.updates import with_only
-from gpusched_dsl.online.live.clock import live_clock
 from gpusched_dsl.online.live.decisions import decision_of
-from gpusched_dsl.online.live.labels import Label, job_code, node_code
-from gpusched_dsl.online.live.messages import (
-    AnyEvent,
-    Arrival,
-    Arrivals,
-    Completion,
-    Decided,
-    NodeDown,
-    NodeUp,
-    Progress,
-    Value,
-    Withdrawal,
-    other_event,
-)
-from gpusched_dsl.online.live.python_events import fingerprint, python_event
-from gpusched_dsl.online.live.seen_names import SeenNames
+from gpusched_dsl.online.live.messages import Decided, Value
 from gpusched_dsl.online.loops import forgetting
-from gpusched_dsl.online.loops.event_check import Candidate, check_event
+from gpusched_dsl.online.loops.event_check import Candidate
 from gpusched_dsl.online.loops.events import EventLoop
+from gpusched_dsl.online.loops.external_run import ExternalLoop
 from gpusched_dsl.online.loops.forgetting import ended_long_ago, reads_ended_jobs, without_jobs
 from gpusched_dsl.online.loops.planning_result import PlanningResult
-from gpusched_dsl.online.loops.restoring import LoopState
 from gpusched_dsl.online.loops.setup import period_of
-from gpusched_dsl.online.planners.failures import OF_LIVE_PLANS, is_of_solving
-from gpusched_dsl.online.planners.protocol import Planner
-from gpusched_dsl.online.run_record import RunStep
-from gpusched_dsl.online.simulation.realisation import realisation_of, redraw, stretch_beyond
 from gpusched_dsl.online.simulation.world import DONE, RUNNING, WAITING
-
-P = TypeVar("P", bound=Planner | None)
-REHEARSAL = 1.0  # seconds at most for a plan that only shows whether planning succeeds
 
 
 @dataclass(eq=False)
-class ExternalEventLoop(EventLoop):
-    """Implements `gpusched_dsl.online.live.session.LiveLoop`: equal calls make equal decisions.
-
-    Jobs of the scenario arrive at the times of the scenario; others arrive by events, with their values. Between events
-    jobs progress as planned; they end when an event reports that. Jobs and plans of long ago are forgotten
-    (`forgetting.py`).
-    """
-
-    recoverable: ClassVar[frozenset[str]] = OF_LIVE_PLANS
+class ExternalEventLoop(ExternalLoop, EventLoop):
+    """A live loop by events. Jobs and plans of long ago are forgotten (`forgetting.py`)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.world.ends[:] = np.inf
-        self._pending_reasons: list[str] = []
-        self._unreported: list[Decided] = []
-        self._ids, self._contents = SeenNames(), SeenNames()  # of the events of a program
-        self.forgotten = SeenNames()  # labels of jobs
-        self._forgotten_done = 0
         self._forgets = self.controllers is None and not reads_ended_jobs(self.online, self.base)
-        self._measured: frozenset[int] = frozenset()  # jobs whose progress was reported
 
-    @property
-    def now(self) -> float:
-        return self.world.now
-
-    # --- events ------------------------------------------------------------------------------------------------------
-
-    def on_event(self, event: AnyEvent | Mapping[str, Any]) -> Sequence[Decided]:
-        """Apply an event and plan if it requires that; return the decisions (`interface/live.py`).
-
-        Raises DiagnosticError for an event that does not fit or cannot be planned for; then nothing has changed.
-        """
-        event = python_event(event, self._free_id())
-        content = fingerprint(event)
-        if event.id in self._ids:
-            if content not in self._contents:
-                raise DiagnosticError([other_event(event.id)])
-            return ()
-        time = live_clock(self.online.unit, self.unit).read(event.time, self.now)
-        candidate = self.check(event)
-        before = self.state()
-        try:
-            self.apply(candidate, max(time, self.now))
-            result = self.decide()
-            if result is not None and isinstance(event, Arrival | Arrivals | Value):
-                self._raise_failure(result)
-        except Exception:
-            self.restore(before)
-            raise
-        self._ids.add(event.id)
-        self._contents.add(content)
-        return self.decisions()
-
-    def _free_id(self) -> str:
-        """Return an id for an event without one."""
-        number = self.events + 1
-        while f"event {number}" in self._ids:
-            number += 1
-        return f"event {number}"
-
-    def check(self, event: AnyEvent) -> Candidate:
-        """Return the event with the changed data, for `apply`; nothing changes.
-
-        Raises DiagnosticError for an event that does not fit: GSM5207, as data are checked, and GSM7007 for numbers
-        that a run cannot compute with.
-        """
-        return check_event(event, self.base, self.online, self.world, self.forgotten)
-
-    def apply(self, candidate: Candidate, time: float) -> None:
-        """Advance to `time` and apply an event that `check` accepted, without a plan.
-
-        Raises ValueError where the data have changed since it was checked.
-        """
-        if candidate.checked_against is not self.base:
-            raise ValueError("the data have changed since the event was checked")
-        event = candidate.event
-        self.advance(max(time, self.now))
+    def pass_time(self, time: float) -> None:
+        self.advance(time)
         self.forget_period()
         if len(self.world.arrive()):  # jobs of the scenario
             self._pending_reasons.append("arrival")
-        match event:
-            case Arrival():
-                self._arrive((event.job,), candidate.base)
-            case Arrivals():
-                self._arrive([one.job for one in event.jobs], candidate.base)
-            case Completion():
-                self.world.finish(self._jobs(event.job))
-                self._pending_reasons.append("completion")
-                self.handle_departures()
-            case Progress():
-                code = self._job(event.job)
-                work = self.world.work[code]
-                self.world.done[code] = event.done if event.done is not None else (event.fraction or 0.0) * work
-                self._measured -= {code}
-                if self.world.done[code] > 0:
-                    self._measured |= {code}
-            case Withdrawal():
-                self._withdraw(self._jobs(event.job), returns=event.returns)
-                self._pending_reasons.append("completion")
-                self.handle_departures()
-            case NodeDown():
-                self.fail_nodes(self.places_root, np.array([self._node(event.node)]))
-                self._pending_reasons.append("failure")
-            case NodeUp():
-                self.nodes.recover(self.places_root, np.array([self._node(event.node)]))
-                self._pending_reasons.append("recovery")
-            case Value():
-                assert candidate.base is not None
-                self.use_data(candidate.base)
-                self.period = period_of(self.online, self.base)
-                self._pending_reasons.append("change")
-        self.events += 1
+
+    def note_event(self, candidate: Candidate, time: float) -> None:
+        super().note_event(candidate, time)
+        if isinstance(candidate.event, Value):
+            self.period = period_of(self.online, self.base)
+
+    def next_due(self) -> float:
+        """Return the time of the next period or of the next request of a policy."""
+        due = float(self.world.request.min(initial=np.inf))
+        if np.isfinite(self.period) and len(self.world.present()):
+            due = min(due, max(self.last_plan_time, 0.0) + self.period)
+        return due
 
     def decide(self, why: tuple[str, ...] = ()) -> PlanningResult | None:
         """Plan if the applied events require it, if the period is over, or if the policy requested this time."""
@@ -174,18 +59,13 @@ class ExternalEventLoop(EventLoop):
             reasons.append("request")
         if reasons:
             self._forget()
-        result = super().decide((*why, *reasons)) if reasons else None
+        result = EventLoop.decide(self, (*why, *reasons)) if reasons else None
         if result is not None:
             assert self.current_plan is not None
             variables = self.setup.kept_variables
             violation = result.plan.violation
             self._unreported.append(decision_of(self.steps[-1], self.current_plan, variables, self.codes, violation))
         return result
-
-    def decisions(self) -> Sequence[Decided]:
-        """Return the decisions since the last call."""
-        decisions, self._unreported = self._unreported, []
-        return decisions
 
     def decision(self) -> Decided | None:
         """Return the last decision without jobs that do not run any more, which no later decision may name.
@@ -206,96 +86,12 @@ class ExternalEventLoop(EventLoop):
             plan = CurrentPlan()
         return decision_of(self.steps[-1], plan, self.setup.kept_variables, self.codes)
 
-    # --- on trial ----------------------------------------------------------------------------------------------------
-
-    def state(self) -> LoopState:
-        return LoopState(self)
-
-    def restore(self, state: object) -> None:
-        assert isinstance(state, LoopState)
-        state.restore(self)
-        self.planner, self.fallback = _restart(self.planner), _restart(self.fallback)
-
-    def rehearse(self, result: PlanningResult | None) -> None:
-        """Plan within a second and discard the plan, unless `decide` has just returned the `result` of one.
-
-        Raises DiagnosticError as planning does, also where only the solver fails: a job or a value that the solver
-        cannot plan with is refused, so that later plans do not all need the fallback. If the solver had failed
-        before the event already, the event is accepted.
-        """
-        if result is not None:
-            self._raise_failure(result)
-        if result is not None or not len(self.world.present()):
-            return
-        _, request = self.request()
-        planner = self.planner.fresh()
-        try:
-            planner.plan(replace(request, seconds=min(self.config.time_limit or REHEARSAL, REHEARSAL)))
-        except DiagnosticError as error:
-            if not (self._used_fallback(self.steps[-1:]) and is_of_solving(error, self.recoverable)):
-                raise
-        finally:
-            planner.close()
-
-    def _used_fallback(self, steps: Sequence[RunStep]) -> bool:
-        """Whether the fallback computed the plan of a step; the steps are in the journal."""
-        return any(step.method != self.planner.name for step in steps)
-
-    def _raise_failure(self, result: PlanningResult) -> None:
-        """Raise the error of the solver at the last plan, unless it failed at the plan before as well."""
-        if result.failure is not None and not self._used_fallback(self.steps[-2:-1]):
-            raise result.failure
-
     def simulated_from(self, time: float, seed: int) -> EventLoop:
-        """Return a simulation that continues this run at a time, with all unknown quantities drawn.
-
-        The draws are conditional: no job has ended until then. Without reports of its progress, a running job that
-        takes s times as long as planned has done 1/s of the progress that was planned. Nobody else arrives.
-        """
-        other = EventLoop.__new__(EventLoop)
-        own = {
-            "_pending_reasons",
-            "_unreported",
-            "_ids",
-            "_contents",
-            "_measured",
-            "forgotten",
-            "_forgotten_done",
-            "_forgets",
-        }
-        vars(other).update({name: value for name, value in vars(self).items() if name not in own})
-        other.config = replace(self.config, seed=seed)
-        other.journal = other.examine = None
-        other.stop, other.on_plan = (lambda: False), (lambda loop: None)
-        other.memory, other.diagnostics, other.steps = self.memory.copy(), self.diagnostics.copy(), list(self.steps)
-        other.world = world = deepcopy(self.world)
+        """Return a simulation that continues this run at a time, with all unknown quantities drawn."""
+        other = self.copy_for_simulation(EventLoop, seed)
         other.advance(max(time, self.now))
-        drawn = realisation_of(self.online, self.base, seed, self.setup.slot_length)
-        started = world.done > 0
-        world.ends, _ = redraw(self.online, self.base, drawn.ends, drawn.stretch, world.done, started, seed)
-        planned = np.where(started, world.done / world.work, 0.0)
-        planned[list(self._measured)] = 0.0
-        beyond = stretch_beyond(self.online, self.base, planned, seed)
-        world.stretch = drawn.stretch if beyond is None else beyond
-        unmeasured = started.copy()
-        unmeasured[list(self._measured)] = False
-        slower = world.stretch if self.online.ends is not None else np.maximum(world.stretch, planned)
-        world.done[unmeasured] /= slower[unmeasured]  # a job that is overdue ends now
-        other.nodes = self.nodes.redraw(world.now, seed)
+        self.draw_unknown(other, seed)
         return other
-
-    def finish(self) -> dict[str, Any]:
-        """Return the cost of the run so far, and the number of finished jobs."""
-        outcome = self.outcome("finished")
-        world = self.world
-        return {
-            "total": outcome.total,
-            "costs": dict(world.ledger.totals),
-            "done": int((world.status == DONE).sum()) + self._forgotten_done,
-            "present": len(world.present()),
-            "plans": self.step_count,
-            "plans_broken": 0 if self.diagnostics.broken is None else self.diagnostics.broken.plans,
-        }
 
     # --- long runs ---------------------------------------------------------------------------------------------------
 
@@ -338,48 +134,3 @@ class ExternalEventLoop(EventLoop):
     def _inner(self, part: InstanceView, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
         """Return the index of a parameter in codes of a part."""
         return part.inner_codes(self.base.store.params[name].domain.components, columns)
-
-    # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _job(self, label: Label) -> int:
-        return job_code(self.base, self.jobs_root, label)
-
-    def _jobs(self, label: Label) -> Ints:
-        return np.array([self._job(label)], dtype=np.int64)
-
-    def _node(self, label: Label) -> int:
-        return node_code(self.base, self.places_root, label)
-
-    def _withdraw(self, jobs: Ints, *, returns: bool) -> None:
-        """Take jobs out of the queue for good, or until they arrive again."""
-        if not returns:
-            self.world.withdraw(jobs)
-            return
-        self.world.halt(jobs[self.world.status[jobs] == RUNNING])
-        self.world.hold(jobs)
-
-    def _arrive(self, labels: Sequence[Label], base: Base | None) -> None:
-        """Add jobs; `base` are the data with new ones, None if the data had the job before."""
-        if base is not None:
-            first, new = len(self.world.status), len(labels)
-            self.use_data(base)
-            realisation = realisation_of(self.online, base, self.config.seed, self.setup.slot_length)
-            self.world.grow(
-                replace(
-                    realisation, arrival=np.full(new, self.now), work=realisation.work[first:],
-                    ends=np.full(new, np.inf), stretch=np.ones(new),
-                )
-            )  # fmt: skip
-            self.memory.add_jobs(new)
-        else:
-            self.world.arrival[[self._job(label) for label in labels]] = self.now
-        self.world.arrive()
-        self._pending_reasons.append("arrival")
-
-
-def _restart(planner: P) -> P:
-    """Return a planner without the state of a failed plan."""
-    if planner is None:
-        return planner
-    planner.close()
-    return cast(P, planner.fresh())

@@ -33,6 +33,7 @@ class SlotLoop(SimulationLoop):
         self.slot = 0  # the next one to be executed
         self.first_planned_slot = 0  # the first slot of the current plan
         self.committed_until = 0  # the first slot to which the current plan does not commit
+        self.planned_until = 0  # the first slot after the window of the current plan
         self.charged_until = 0
         self.allocations: Allocations | None = None  # of all slots of the current plan
         self.plan_columns: tuple[Codes, ...] = ()
@@ -54,7 +55,7 @@ class SlotLoop(SimulationLoop):
             why.insert(0, "window")
         if why:
             self.settle()
-            self.decide(tuple(why))
+            self.plan_window(tuple(why))
         self.execute_slot()
         return ""
 
@@ -88,7 +89,11 @@ class SlotLoop(SimulationLoop):
         before = self.slot - 1 if self.slot else clock.committed
         return replace(clock, now=float(self.slot), committed=before)
 
-    def decide(self, why: tuple[str, ...]) -> None:
+    def plan_time(self) -> float:
+        """Return the start of the slot with which the next plan begins."""
+        return self.slot * self.setup.slot_length
+
+    def plan_window(self, why: tuple[str, ...]) -> PlanningResult:
         """Plan the window that begins with this slot."""
         result = self.plan(why)
         columns = result.selected_elements(self.placement)
@@ -98,10 +103,17 @@ class SlotLoop(SimulationLoop):
         self.skipped = np.zeros(len(self.allocations), dtype=np.bool_)
         self.first_planned_slot = self.charged_until = self.slot
         self.committed_until = self.slot + self.window.every
+        self.planned_until = min(self.slot + self.window.lookahead, self.window.horizon)
         self.unrecorded_result = result
+        return result
 
     def execute_slot(self) -> None:
         """Execute one slot as planned: its jobs, and its time."""
+        self.begin_slot()
+        self.finish_slot()
+
+    def begin_slot(self) -> None:
+        """Put the decisions of this slot into effect; it then counts as executed."""
         allocations, result = self.allocations, self.last_result
         if allocations is not None and result is not None:
             due = allocations.slot == self.slot
@@ -113,7 +125,11 @@ class SlotLoop(SimulationLoop):
             if self.unrecorded_result is not None:
                 self.record_step(self.unrecorded_result, changes)
                 self.unrecorded_result = None
-        end = (self.slot + 1) * self.setup.slot_length
+        self.slot += 1
+
+    def finish_slot(self) -> None:
+        """Let the time of the slot that was begun last pass, with the completions in it."""
+        end = self.slot * self.setup.slot_length
         while len(self.world.running):
             first = float(self.world.completions().min())
             if first > end - TOLERANCE * max(1.0, end):
@@ -122,7 +138,6 @@ class SlotLoop(SimulationLoop):
             self._complete()
         self.world.advance(end)
         self._complete()
-        self.slot += 1
 
     def _complete(self) -> None:
         ended = self.world.complete()
@@ -150,12 +165,11 @@ class SlotLoop(SimulationLoop):
         """
         if self.slot <= self.charged_until or self.last_result is None:
             return
-        codes = np.arange(
-            self.charged_until - self.first_planned_slot, self.slot - self.first_planned_slot, dtype=np.int64
-        )
+        last = min(self.slot, self.planned_until)  # a live cluster may have gone on without a plan
+        codes = np.arange(self.charged_until - self.first_planned_slot, last - self.first_planned_slot, dtype=np.int64)
         self.current_plan = self._executed_plan()
         if self.past is not None and self.current_plan is not None:
-            slots = np.arange(self.first_planned_slot, self.slot, dtype=np.int64)
+            slots = np.arange(self.first_planned_slot, last, dtype=np.int64)
             executed = (ExecutedTime(1.0, self.current_plan, slots),)
             self.past = structs.replace(self.past, plan=self.current_plan, executed=executed)
         self.charge_stated(1.0, (self.online.window.slots if self.online.window else "", codes))

@@ -241,8 +241,8 @@ class World:
         return unknown
 
     def set_due(self, jobs: Ints, due: Floats, weight: Floats) -> None:
-        """Record the times until jobs are due, and their tardiness prices."""
-        self.due[jobs] = self.now + due
+        """Record the times at which jobs are due, and their tardiness prices."""
+        self.due[jobs] = due
         self.weight[jobs] = weight
 
     def apply(
