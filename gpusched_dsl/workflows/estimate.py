@@ -216,9 +216,9 @@ def estimate_live(
 ) -> Estimate:
     """Simulate `samples` continuations of a live run from the time `at` (None: that of its last event).
 
-    The run itself does not change. With `arrivals`, copies of past jobs arrive at the rate of the past; otherwise no
-    further jobs arrive, and none where a block plans slot by slot. `changes` as in `estimate`. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if it
-    has ended; and the errors of planning.
+    The run itself does not change. With `arrivals`, copies of past jobs arrive at the rate of the past; otherwise, and
+    in runs of a block with a window, no further jobs arrive. `changes` as in `estimate`. Raises DiagnosticError:
+    GSM6021 for an unknown job, GSM6022 if it has ended; and the errors of planning.
     """
     code = job_of_live(loop, job)
     arrivals = arrivals and isinstance(loop, EventLoop)
