@@ -41,7 +41,6 @@ class LiveParts:
 
 def live_parts(workspace: Workspace, config: RunConfig, *, start: str | None = None) -> LiveParts:
     """Check and read everything for a live run; `start` is the date at time 0. Raises DiagnosticError."""
-    date = None if start is None else start_of(start)
     setup = setup_of(workspace, config, external=True).stateless()
     unit, instance = setup.clock, setup.base.instance
     header = header_of(
@@ -59,7 +58,11 @@ def live_parts(workspace: Workspace, config: RunConfig, *, start: str | None = N
         live=True,
         start=start,
     )  # fmt: skip
-    return LiveParts(setup, header, live_clock(unit, str(setup.clock), date))
+    calendar = instance.store.calendar
+    date = start_of(start) if start is not None else calendar.date(0.0) if calendar is not None else None
+    if calendar is not None and date is not None and date != calendar.date(0.0):
+        calendar = None  # the run starts at another time than the calendar
+    return LiveParts(setup, header, live_clock(unit, str(setup.clock), date, calendar))
 
 
 def run_live_loop(

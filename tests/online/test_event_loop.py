@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from online_texts import CP_ON, MACHINES, ROLLING, driver, machines, run
+from online_texts import CP_ON, MACHINES, driver, machines, run
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
@@ -307,12 +307,6 @@ def test_a_journal_of_another_run_is_refused() -> None:
     with pytest.raises(DiagnosticError) as error:
         run(machines(1, [(0.0, 1.0), (0.7, 2.0)]), method="SRPT", journal=Recorded(journal.steps))
     assert [d.code for d in error.value.diagnostics] == ["GSM7003"]
-
-
-def test_windows_are_not_driven_by_events() -> None:
-    with pytest.raises(DiagnosticError) as error:
-        driver(ROLLING, "Rolling", "ValleysByNode", "highs", external=True)
-    assert [d.code for d in error.value.diagnostics] == ["GSM7006"]
 
 
 class Silent:

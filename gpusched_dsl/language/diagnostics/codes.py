@@ -321,6 +321,7 @@ CODES: dict[str, str] = {
     "GSM5208": "events cannot be read",
     "GSM5209": "no plan can be computed after an event",
     "GSM5210": "quarantined event",
+    "GSM5230": "slots of a live run without numbers",
     # 53xx stores and engines of campaigns
     "GSM5301": "store of a campaign cannot be used",
     "GSM5302": "store of another version",
@@ -389,7 +390,6 @@ CODES: dict[str, str] = {
     "GSM7003": "journal does not match the run",
     "GSM7004": "run stopped after too many events",
     "GSM7005": "jobs that wait for ever",
-    "GSM7006": "block cannot be driven by events",
     "GSM7007": "number outside the range of a run",
     "GSM7008": "plan of a run violates the model",
     "GSM7009": "plans for one decision each, under load",
@@ -404,6 +404,9 @@ CODES: dict[str, str] = {
     "GSM7018": "plan of a run not completed",
     "GSM7019": "solver without a plan",
     "GSM7021": "program that the user has not named",
+    "GSM7050": "slots passed without a plan",
+    "GSM7051": "values repeated in later slots",
+    "GSM7052": "charges by the values of a plan",
     "GSM7060": "pair of jobs that arrive at different times",
     # 90xx defects
     "GSM9002": "value is better than its bound",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
+from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import UNITS, Unit, convertible, number_factor
@@ -24,13 +25,15 @@ def wall_clock() -> datetime:
 class LiveClock:
     """`unit` names the unit of the clock and `seconds` is its length, None where it is no time.
 
-    With a `start` dates can be read, and events without a time happen when they are read (`today`).
+    With a `start` dates can be read, and events without a time happen when they are read (`today`). Dates are shown by
+    the `calendar` of the scenario, else in the zone of the start.
     """
 
     unit: str = ""
     seconds: float | None = None
     start: datetime | None = None
     today: Callable[[], datetime] = wall_clock
+    calendar: Calendar | None = None
 
     def read(self, time: float | str | None, now: float) -> float:
         """The time of an event; `now` is that of the run.
@@ -47,9 +50,11 @@ class LiveClock:
         return found
 
     def date(self, time: float) -> str | None:
-        """Return a time of the run as a date in ISO 8601, in the zone of the start; None if the start is unknown."""
+        """Return a time of the run as a date in ISO 8601; None if the start is unknown."""
         if self.start is None or self.seconds is None:
             return None
+        if self.calendar is not None:
+            return self.calendar.iso(time * self.seconds)
         try:
             return (self.start + timedelta(seconds=time * self.seconds)).isoformat()
         except OverflowError:
@@ -86,9 +91,12 @@ class LiveClock:
         return (date - self.start).total_seconds() / self.seconds
 
 
-def live_clock(unit: Unit, name: str, start: datetime | None = None) -> LiveClock:
-    """Return the clock of a run in a unit, which is called `name`."""
-    return LiveClock(name, number_factor(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None, start)
+def live_clock(
+    unit: Unit, name: str, start: datetime | None = None, calendar: Calendar | None = None
+) -> LiveClock:  # fmt: skip
+    """Return the clock of a run in a unit, which is called `name`. A `calendar` is that of the same start."""
+    seconds = number_factor(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None
+    return LiveClock(name, seconds, start, calendar=calendar)
 
 
 def start_of(text: str) -> datetime:

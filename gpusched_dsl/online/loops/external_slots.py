@@ -273,11 +273,13 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
 
     def rehearsal_request(self) -> PlanningRequest:
         """Return the request of the plan at the next border: the present slot goes on as planned until then."""
-        names = ("world", "base", "carrier", "codes", "instance", "window", "known_slots", "current_plan", "past",
-                 "charged_until")  # fmt: skip
+        names = (
+            "world", "base", "carrier", "codes", "instance", "window", "known_slots", "current_plan", "past",
+            "charged_until", "diagnostics",
+        )  # fmt: skip
         before = {name: getattr(self, name) for name in names}
         try:
-            self.world = deepcopy(self.world)
+            self.world, self.diagnostics = deepcopy(self.world), self.diagnostics.copy()
             self._grow(self.slot + self.window.lookahead)
             self.world.advance(self.plan_time())
             self.settle()
@@ -319,9 +321,8 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
             help = "send a `tick` at least once in every window; these slots have no stated charges"
             found.append(Diagnostic("GSM7050", message, span, help=help, severity=Severity.WARNING))
         for name, (plans, last) in self._repeating.items():
-            message = (
-                f"`{name}` has no values after slot {last}: {count_text(plans, 'plan repeats', 'plans repeat')} it"
-            )
+            repeat = count_text(plans, "plan repeats", "plans repeat")
+            message = f"`{name}` had no values after slot {last}: {repeat} those of the last known slot"
             help = f'send them in time: `{{"kind": "value", "values": {{"{name}": ...}}}}`'
             found.append(Diagnostic("GSM7051", message, span, help=help, severity=Severity.WARNING))
         return (*super().warnings(), *found)
