@@ -43,6 +43,11 @@ class Decision:
 
     def policy(self, name: str, *, without: Sequence[str] = ()) -> CheckedPolicy:
         """A policy without its draws, repetitions and moves: its first plan; without some constraints."""
+        whole = self.whole_policy(name, without=without)
+        return structs.replace(whole, draws={}, moves=(), repeat=None, improve=None, split=None)
+
+    def whole_policy(self, name: str, *, without: Sequence[str] = ()) -> CheckedPolicy:
+        """A policy without some constraints."""
         found = Diagnostics()
         workspace = self.workspace
         if name in workspace.policies:
@@ -54,7 +59,7 @@ class Decision:
         assert checked is not None
         kept = {name: row for name, row in checked.model.constraints.items() if name not in without}
         model = structs.replace(checked.model, constraints=kept)
-        return structs.replace(checked, model=model, draws={}, moves=(), repeat=None, improve=None, split=None)
+        return structs.replace(checked, model=model)
 
     def plan(self, policy: CheckedPolicy, running: Sequence[Code] = (), known: JobFacts | None = None) -> set[Code]:
         """The plan of the policy: the elements of the placement's variable that are 1."""
@@ -97,7 +102,7 @@ def decision_of(text: str, scenario: str = "S") -> Decision:
     checked = check_scenario(workspace, scenario, {}, found)
     found.raise_if_errors()
     assert checked is not None
-    return Decision(workspace, checked, build_instance(checked, folder=MODELS).store)
+    return Decision(workspace, checked, build_instance(checked, folder=MODELS, roots=workspace.roots).store)
 
 
 def facts_of(known: JobFacts | None) -> dict[int, tuple[float, float]]:

@@ -40,6 +40,15 @@ POLICIES = {
     "KeptAlone": "place new_node, new_node exclusive, next_choice, postpone;  finish smaller_type;  keep running;",
 }
 
+# Policies that draw or move, which the interpreter does not carry out in full.
+DRAWING = {
+    "Drawing": f"{POLICIES['Fit']}  randomise order swapping with probability 0.5;  "
+    "randomise choose from 2 by inverse cost;  randomise place from 3 by inverse idle;  repeat 6 keep best total;",
+    "Improving": f"{POLICIES['Next']}  randomise order swapping with probability 0.5;  repeat 3 keep best total;  "
+    "improve 2 best rounds all with swap_tardy_costly(0), swap_tardy_any(0), swap_postponed_running, faster_type(0), "
+    "double_gpus(0), halve_gpus(0), regroup_gpus(0), repack_node(0), repack_two(5);",
+}
+
 
 def drawn(seed: int, *, ties: bool = True) -> Drawn:
     """The decision of a seed; all worlds come up. Without `ties` all times differ."""
@@ -125,7 +134,9 @@ def _text(world, owner, data, allowed, time, types, by_name, rng) -> str:
   place postpone;
 }}
 """
-    own = "".join(f"policy {name} for Drawn extends Base {{ {lines} }}\n" for name, lines in POLICIES.items())
+    own = "".join(
+        f"policy {name} for Drawn extends Base {{ {lines} }}\n" for name, lines in (POLICIES | DRAWING).items()
+    )
     roles = {
         "types": "node_type kind[n];  family family[kind[n]];",
         "rented": "node_type o;  family family[o];  stock stock[o];  node_price price[o] * gpus[o];",
@@ -172,7 +183,33 @@ scenario S for Drawn {{
 """
 
 
-# --- rows that no role states ----------------------------------------------------------------------------------------
+# --- rows that roles state, and others --------------------------------------------------------------------------------
+
+
+def with_rows_of_roles(one: Drawn) -> Drawn:
+    """The same with rows for what the roles of its placement state: one place, GPUs, memory, types and their stock."""
+    rented = one.world == "rented"
+    middle, of_type = (", o", ", o in Types") if rented else ("", "")
+    where = {"types": "kind[n]", "rented": "o", "nodes": "n"}[one.world]
+    allowed = f"(j, {where}, s) in Allowed"
+    run = f"run[j, n{middle}, s, m]"
+    rows = [
+        f"""constraint once[j in Jobs]:
+    sum[n in Nodes{of_type}, s in Sizes, m in Modes where {allowed}] {run} <= 1;""",
+        f"""constraint gpus_of[n in Nodes{of_type}]:
+    sum[j in Jobs, s in Sizes, m in Modes where {allowed}] amount[s] * {run} <= gpus[{where}];""",
+        f"""constraint memory_of[n in Nodes{of_type}]:
+    sum[j in Jobs, s in Sizes, m in Modes where {allowed}] mem[j] * {run} <= memory[{where}];""",
+    ]
+    if rented:
+        rows += [
+            "var rented[Nodes, Types] binary;",
+            f"""constraint opens[j in Jobs, n in Nodes, o in Types]:
+    sum[s in Sizes, m in Modes where {allowed}] {run} <= rented[n, o];""",
+            "constraint one_type[n in Nodes]: sum[o in Types] rented[n, o] <= 1;",
+            "constraint in_stock[o in Types]: sum[n in Nodes] rented[n, o] <= stock[o];",
+        ]
+    return replace(one, text=one.text.replace("  # further rows", "  " + "\n  ".join(rows)))
 
 
 def with_side_rows(one: Drawn, seed: int) -> tuple[Drawn, Callable[[Sequence[Code]], bool]]:
