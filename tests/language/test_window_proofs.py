@@ -397,6 +397,45 @@ def test_peaks() -> None:
     assert told(instead={old: new}) == [("warning", "GSM1646", "max[k in Nodes, h in Slots] out[k, h]")]
 
 
+ACCUMULATED = """
+param spent >= 0 default 0;  param lately >= 0 default 0;
+constraint few: sum[k in Nodes, h in Slots] out[k, h] + spent <= cap;
+"""
+
+
+@pytest.mark.parametrize(
+    ("carry", "found"),
+    [
+        ("carry spent = previous(spent) + previous(lately);", []),
+        ("carry spent = previous(spent) + lately;", [("warning", "GSM1647", "LATELY")]),  # the value of the scenario
+        ("", [("warning", "GSM1647", "LATELY")]),  # `lately` reads only itself
+    ],
+)
+def test_a_value_that_another_accumulates_is_read(carry: str, found: list[tuple[str, str, str]]) -> None:
+    lately = "carry lately = previous(lately) + sum[k in Nodes] out[k, committed];"
+    expected = [(severity, code, text.replace("LATELY", lately)) for severity, code, text in found]
+    assert [one for one in told(ACCUMULATED, carry + lately) if one[1] == "GSM1647"] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("max(left[k], previous(left[k])) + min(on[k, committed], 1)", None),
+        ("0.5 * on[k, committed] + previous(left[k])", []),  # no decision is at fault
+        ("on[k, committed] + out[k, committed] + previous(left[k])", ["`out` is declared without"]),
+    ],
+)
+def test_what_may_be_fractional_is_named(value: str, named: list[str] | None) -> None:
+    stays = "constraint stays[k in Nodes, h in Slots where place_of[h] < left[k]]: on[k, h] == 1;"
+    text = MODEL.replace("ADDED", stays)
+    found = [d for d in proved(text + BLOCK.replace("ADDED", f"carry left[k] = {value};")) if d.code == "GSM1648"]
+    assert (named is None) == (not found)
+    for one in found:
+        labels = [label.message for label in one.secondary if "without" in label.message]
+        assert len(labels) == len(named or [])
+        assert all(label.startswith(start) for label, start in zip(labels, named or [], strict=True))
+
+
 def test_decisions_for_all_slots() -> None:
     added = "var home[Nodes] binary; constraint at_home[k in Nodes, h in Slots]: on[k, h] <= home[k];"
     assert told(added) == [("warning", "GSM1653", "home[k]")]

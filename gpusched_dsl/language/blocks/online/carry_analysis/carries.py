@@ -14,6 +14,7 @@ from gpusched_dsl.language.checked import (
     CheckedParam,
     Constant,
     Executed,
+    Function,
     IfThenElse,
     IndexVar,
     LetRef,
@@ -39,6 +40,7 @@ def prove_carries(
     """Report GSM1647 (never read), GSM1648 (fractions) and GSM1649 (not the executed decisions)."""
     carries = _Carries(online, view, diagnostics)
     read = {*_params_of_model(online), *(() if workspace is None else _names_of_policies(workspace))}
+    read |= _read_by_carries(online, read)
     for carry in online.carries:
         target = online.base.params[carry.target]
         if carry.target not in read:
@@ -83,6 +85,18 @@ def _params_of_model(online: CheckedOnline) -> Iterates[str]:
                 yield from (name for name in _params(part_of_param) if name != param.name)
 
 
+def _read_by_carries(online: CheckedOnline, read: set[str]) -> set[str]:
+    """Return the parameters that others, which are `read`, accumulate: by `previous` on their right-hand sides."""
+    previous, found = online.previous_names, set(read)
+    waiting = [c for c in online.carries if c.target in found]
+    while waiting:
+        carry = waiting.pop()
+        new = {previous[name] for name in _params(carry.value) if name in previous} - found
+        found |= new
+        waiting += [c for c in online.carries if c.target in new]
+    return found
+
+
 def _params(part: Part) -> Iterates[str]:
     return (p.name for p in walk(part) if isinstance(p, ParamRef))
 
@@ -115,10 +129,12 @@ class _Carries:
             return
         if isinstance(carry.value, VariableRef) and is_implied_integer(self.view, carry.value.name):
             return
-        variable = next((p for p in walk(carry.value) if isinstance(p, VariableRef | LetRef) and p.decision), None)
+        variables = self.online.base.variables
+        decisions = (p for p in walk(carry.value) if isinstance(p, VariableRef | LetRef) and p.decision)
+        variable = next((p for p in decisions if isinstance(p, LetRef) or not variables[p.name].type.integer), None)
         places = [Label(target.span, f"`{carry.target}` is declared `{target.kind}`")]
         if isinstance(variable, VariableRef):
-            declared = self.online.base.variables[variable.name]
+            declared = variables[variable.name]
             places.insert(0, Label(declared.span, f"`{variable.name}` is declared without `integer` or `binary`"))
         help = (
             "declare the variable `binary` or `integer`, or carry `round(...)` if the model always makes it an integer"
@@ -206,6 +222,8 @@ def _is_integer(expr: TypedExpr) -> bool:
             return True
         case Negate(operand=operand):
             return _is_integer(operand)
+        case Function(name="max" | "min", arguments=parts):
+            return all(_is_integer(part) for part in parts)
         case Arithmetic(op="+" | "-" | "*", left=left, right=right) | IfThenElse(then=left, otherwise=right):
             return _is_integer(left) and _is_integer(right)
     return kind is not None and kind.integer
