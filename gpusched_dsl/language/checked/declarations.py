@@ -83,6 +83,8 @@ class CheckedLet(Struct, frozen=True):
 
 
 class CheckedVariable(Struct, frozen=True):
+    """`least` are the smallest values other than 0 of a semicontinuous variable, by the indices of its declaration."""
+
     name: str
     span: Span
     type: Numeric
@@ -90,6 +92,7 @@ class CheckedVariable(Struct, frozen=True):
     indexing: TypedIndexing
     bounds: tuple[CheckedBound, ...] = ()
     doc: str | None = None
+    least: tuple[TypedExpr, ...] = ()
 
 
 class CheckedRandom(Struct, frozen=True):

@@ -67,7 +67,7 @@ def with_constraint(checker: Checker, decl: tree.VarDecl, variable: CheckedVaria
         for b in least
     )  # fmt: skip
     return Semicontinuous(
-        structs.replace(variable, bounds=(CheckedBound(">=", zero, span), *rest)),
+        structs.replace(variable, bounds=(CheckedBound(">=", zero, span), *rest), least=tuple(b.value for b in least)),
         CheckedConstraint(f"{name}.semicontinuous", span, variable.indexing, body),
         checks,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from gpusched_dsl.language.checked import (
     CheckedLet,
     CheckedVariable,
     ComparisonChain,
+    Constant,
     Expected,
     Function,
     IfThenElse,
@@ -24,6 +26,7 @@ from gpusched_dsl.language.checking.walk import children, walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.units import DIMENSIONLESS
 
+_NUMBER = re.compile(r"[\d.]+(e-?\d+)?")
 _CLOSED = {"<": "<=", ">": ">="}
 _STRICT = (*_CLOSED, "!=")
 
@@ -89,6 +92,18 @@ def _refuse(
     unit = unit_in(left)
     one, other = (f"({e.span.text})" if isinstance(e, IfThenElse) else e.span.text for e in (left, right))
     margin = "0.01" if unit == DIMENSIONLESS else f"0.01[{unit}]"
+    written = _above_gap(checker, left, op, right)
+    if written is not None:
+        checker.error(
+            "GSM1220",
+            f"`{op}` of a semicontinuous variable",
+            part.span,
+            "state the smallest value above 0",
+            secondary=_declaration(checker, variable),
+            help=f"write `{written}`: `{variable.name}` has no values between 0 and that",
+            fix=written if len(part.ops) == 1 and " and " not in written else None,
+        )
+        return
     below, above = f"{one} <= {other} - {margin}", f"{one} >= {other} + {margin}"
     if op == "!=":
         help = f"state a margin: `{below} or {above}`"
@@ -102,6 +117,25 @@ def _refuse(
         secondary=_declaration(checker, variable),
         help=help,
     )
+
+
+def _above_gap(checker: Checker, left: TypedExpr, op: str, right: TypedExpr) -> str | None:
+    """Return what to write for "a semicontinuous variable is not 0"; None for other comparisons."""
+    if op == "<" or (op == "!=" and isinstance(left, Constant)):
+        left, right = right, left
+    declared = checker.symbols.values.get(left.name) if isinstance(left, VariableRef) else None
+    if not (isinstance(left, VariableRef) and isinstance(declared, CheckedVariable) and declared.least):
+        return None
+    if not (isinstance(right, Constant) and right.value == 0):
+        return None
+    subscripts = [each.span.text for each in left.subscripts]
+    names = {v.name: text for v, text in zip(declared.indexing.variables, subscripts, strict=True)}
+    words = re.compile(r"\w+")
+    values = [words.sub(lambda word: names.get(word[0], word[0]), each.span.text) for each in declared.least]
+    unit = unit_in(left)
+    if unit != DIMENSIONLESS:  # bounds may omit the unit of their declaration
+        values = [f"{text}[{unit}]" if _NUMBER.fullmatch(text) else text for text in values]
+    return " and ".join(f"{left.span.text} >= {value}" for value in values)
 
 
 def _declaration(checker: Checker, variable: VariableRef) -> list[Label]:

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 import gpusched_dsl as gs
+from gpusched_dsl.language.diagnostics.diagnostic import apply_edits
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 BACKENDS = ["highs", "scip", "cvxpy"]
@@ -61,6 +62,50 @@ def test_inside_its_range_it_is_continuous(condition: str) -> None:
     with pytest.raises(DiagnosticError) as error:
         gs.loads(semicontinuous(condition)).solve()
     assert error.value.diagnostics[0].code == "GSM3205"
+
+
+@pytest.mark.parametrize("declared", ["least[k]", "least[k] * 1", "min(least[k], most[k])"])
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("(count[k in K] (w[k] > 0)) == 2", best([2])),
+        ("(count[j in K] (w[j] != 0)) <= 1", best([0, 1])),
+        ("not (any[other in K] 0 < w[other])", best([0])),
+        ('w["b"] > 0 and (count[k in K] (0 != w[k])) == 1', GAIN["b"] * LEAST["b"]),
+    ],
+)
+def test_what_is_written_for_above_zero(condition: str, expected: float, declared: str) -> None:
+    """The values of a threshold are data, so `> 0` is refused; the advised text, with its indices, is accepted."""
+    text = semicontinuous(condition).replace(">= least[k] <=", f">= {declared} <=")
+    with pytest.raises(DiagnosticError) as error:
+        gs.loads(text).check()
+    found = error.value.diagnostics
+    assert {d.code for d in found} == {"GSM1220"}
+    for finding in found:
+        [edit] = finding.edits
+        assert f"write `{edit.text}`" in str(finding.help)
+    result = gs.loads(apply_edits(text, [edit for d in found for edit in d.edits])).solve()
+    assert result.objective == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("declared", "compared", "help"),
+    [
+        (">= 2 <= 5", "v > 0", "write `v >= 2[h]`"),
+        (">= 2[min] <= 5", "0 < v", "write `v >= 2[min]`"),
+        (">= 2 >= few <= 5", "v != 0[h]", "write `v >= 2[h] and v >= few`"),
+        (">= 2 <= 5", "v > 1[h]", "write `v >= 1[h]`, or state a margin"),
+        (">= 2 <= 5", "v < 0[h]", "write `v <= 0[h]`, or state a margin"),
+        (">= 2 <= 5", "v + few > 0", "write `v + few >= 0`, or state a margin"),
+    ],
+)
+def test_units_and_several_thresholds(declared: str, compared: str, help: str) -> None:
+    text = f"""model M {{ param few = 1[h]; var v in h semicontinuous {declared}; var on binary; minimize v;
+      constraint c: on == 1 => {compared}; }} scenario S for M {{ }}"""
+    with pytest.raises(DiagnosticError) as error:
+        gs.loads(text).check()
+    [found] = error.value.diagnostics
+    assert (found.code, str(found.help).startswith(help)) == ("GSM1220", True), found.help
 
 
 @pytest.mark.parametrize("split", ["x <= 3 or x >= 5", "x >= 5 or x <= 3", "-2 * x >= -6 or x - 1 >= 4"])
