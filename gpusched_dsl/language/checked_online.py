@@ -59,6 +59,14 @@ class CheckedTrigger(Struct, frozen=True):
     every: TypedExpr | None = None
 
 
+class CheckedClockTimes(Struct, frozen=True):
+    """`hours` of the clock on the wall at which a plan is made, on `days` of the week: 1 for Monday to 7."""
+
+    span: Span
+    hours: tuple[float, ...]
+    days: tuple[int, ...]
+
+
 class CheckedCarry(Struct, frozen=True):
     """`target[variables] = value` for the next plan, in the declared unit of the target."""
 
@@ -118,6 +126,7 @@ class CheckedOnline(Struct, frozen=True):
     doc: str | None = None
     window: CheckedWindow | None = None
     triggers: tuple[CheckedTrigger, ...] = ()
+    clock_times: tuple[CheckedClockTimes, ...] = ()
     carries: tuple[CheckedCarry, ...] = ()
     work: TypedExpr | None = None
     ends: TypedExpr | str | None = None
@@ -149,5 +158,5 @@ class CheckedOnline(Struct, frozen=True):
         return frozenset(CLOCK) | self.previous_names.keys()
 
     def replans_on(self, event: str) -> bool:
-        """Whether this event triggers a plan: without a line `replan on`, all events do."""
-        return not self.triggers or any(t.event == event for t in self.triggers)
+        """Whether this event triggers a plan: without a line `replan`, all events do."""
+        return not (self.triggers or self.clock_times) or any(t.event == event for t in self.triggers)

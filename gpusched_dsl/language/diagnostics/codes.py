@@ -179,6 +179,7 @@ CODES: dict[str, str] = {
     "GSM1691": "invalid calendar",
     "GSM1692": "calendar is missing",
     "GSM1693": "start of the calendar occurs twice",
+    "GSM1694": "invalid clock time of a plan",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",

@@ -21,6 +21,7 @@ from gpusched_dsl.online.data.carry import Carrier, LoopClock
 from gpusched_dsl.online.data.past import CurrentPlan, KeptValues, Past
 from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.data.policy_memory import PolicyMemory
+from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.controller_numbers import ControllerNumbers
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.setup import RunSetup
@@ -84,6 +85,7 @@ class SimulationLoop:
         self.completion = PlanCompletion(setup.kept_variables, setup.config.permissions, setup.config.for_solver)
         self.events = 0
         self.last_plan_time = -np.inf
+        self.clock_seen = -self.world.tolerance()  # until then clock times of plans have been looked at
         self._clock_time = time.perf_counter()
 
     def use_data(self, base: Base) -> None:
@@ -116,6 +118,14 @@ class SimulationLoop:
         return LoopClock(
             world.now, world.remaining(), world.done, running, requested, elapsed=elapsed, arrived=world.arrived()
         )  # fmt: skip
+
+    def clock_time_is_reached(self, now: float | None = None) -> bool:
+        """Whether a clock time of the block has come since the last call; `now` is by default that of the world."""
+        tolerance = self.world.tolerance()
+        until = (self.world.now if now is None else now) + tolerance
+        reached = self.setup.clock_times.next_after(self.clock_seen) <= until
+        self.clock_seen = max(self.clock_seen, until)
+        return reached
 
     def plan_elements(self) -> dict[str, Codes]:
         """Return the elements of a plan: present jobs, available nodes."""
@@ -251,7 +261,12 @@ class SimulationLoop:
         if self.controllers is not None:
             inputs, requested = self.base.input_names | carried.keys(), clock.requested > 0
             controllers = self.controllers.state(
-                self.world.arrival, self.world.present(), self._nodes(), requested, inputs, all_plan="period" in why
+                self.world.arrival,
+                self.world.present(),
+                self._nodes(),
+                requested,
+                inputs,
+                all_plan=not {"period", CLOCK_TIME}.isdisjoint(why),
             )
         return part, PlanningRequest(
             instance,

@@ -14,6 +14,7 @@ import numpy as np
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import RUNNING, WAITING
@@ -79,14 +80,15 @@ class EventLoop(SimulationLoop):
             times += [self.nodes.next_change(), float(world.request.min(initial=np.inf))]
             if np.isfinite(self.period):
                 times.append(self.last_plan_time + self.period)
+            times.append(self.setup.clock_times.next_after(self.clock_seen))
         return max(min(times), world.now)
 
     def _is_stalled(self) -> bool:
-        """Whether only plans of the period are still to come, and many of them have left all jobs waiting."""
-        world = self.world
-        if not np.isfinite(self.period) or len(world.running):
+        """Whether only plans of the period or the clock are to come, and many of them have left all jobs waiting."""
+        world, period = self.world, self.longest_period
+        if not np.isfinite(period) or len(world.running):
             return False
-        if world.now - world.last_change() < MOST_IDLE_PERIODS * self.period:
+        if world.now - world.last_change() < MOST_IDLE_PERIODS * period:
             return False
         return bool(np.isinf(world.next_arrival()) and np.isinf(world.request).all())
 
@@ -115,15 +117,27 @@ class EventLoop(SimulationLoop):
         if self.period_is_over(why):
             why.append("period")
             self.events += not events
+        if self.clock_time_is_reached():
+            why.append(CLOCK_TIME)
+            self.events += not events
         if (world.request <= world.now + world.tolerance()).any():
             why.append("request")
             self.events += 1
         return why
 
     def forget_period(self) -> None:
-        """Let no period run without jobs: the first jobs that arrive are planned for at once."""
+        """Let no period run without jobs: the first jobs that arrive are planned for at once.
+
+        Clock times that pass without jobs need no plan.
+        """
         if not len(self.world.present()):
             self.last_plan_time = -np.inf
+            self.clock_seen = max(self.clock_seen, self.world.now - self.world.tolerance())
+
+    @property
+    def longest_period(self) -> float:
+        """The mean time between two plans without events; infinite if there are none."""
+        return min(self.period, self.setup.clock_times.spacing)
 
     def period_is_over(self, why: list[str]) -> bool:
         """Whether the period requires a plan: at once for the first jobs, if nothing else requires it."""
@@ -182,7 +196,7 @@ class EventLoop(SimulationLoop):
         if len(waiting) > NAMED:
             jobs += f" and {count_text(len(waiting) - NAMED, 'more job')}"
         jobs += " waits" if len(waiting) == 1 else " wait"
-        if np.isfinite(self.period):
+        if np.isfinite(self.longest_period):
             why, help = "no plan starts them", "see what keeps them waiting: often no node is large enough"
         else:
             why = "no event will follow"

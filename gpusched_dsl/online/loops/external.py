@@ -14,7 +14,12 @@ from gpusched_dsl.online.data.updates import with_only
 from gpusched_dsl.online.live.decisions import decision_of
 from gpusched_dsl.online.live.messages import Decided, Value
 from gpusched_dsl.online.loops import forgetting
+<<<<<<< HEAD
 from gpusched_dsl.online.loops.event_check import Candidate
+=======
+from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
+from gpusched_dsl.online.loops.event_check import Candidate, check_event
+>>>>>>> aeb98198 (Add plans at clock times)
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external_run import ExternalLoop
 from gpusched_dsl.online.loops.forgetting import ended_long_ago, reads_ended_jobs, without_jobs
@@ -55,6 +60,8 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
         self._pending_reasons = []
         if self.period_is_over(reasons):
             reasons.append("period")
+        if self.clock_time_is_reached():
+            reasons.append(CLOCK_TIME)
         if (self.world.request <= self.now + self.world.tolerance()).any():
             reasons.append("request")
         if reasons:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, variables_read
 from gpusched_dsl.online.data.job_pairs import pairs_that_arrive_apart
 from gpusched_dsl.online.data.magnitudes import check_clock, check_magnitudes, check_period
+from gpusched_dsl.online.loops.clock_times import ClockTimes, clock_times_of
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.run_config import RunConfig
@@ -50,7 +51,8 @@ class RunSetup:
     """The inputs of a loop; several loops can use one setup.
 
     `realisation` and `outages` are the real quantities; with `external`, events report completions and failures
-    instead. `slot_length` is in hours, 0 without a window. `period` is the time to the next plan at the latest.
+    instead. `slot_length` is in hours, 0 without a window. `period` is the time to the next plan at the latest,
+    `clock_times` are those at which a plan is made anyway.
     `controllers` have their own jobs and nodes each (`planners/controllers.py`).
     """
 
@@ -67,6 +69,7 @@ class RunSetup:
     period: float
     window: WindowSlots | None
     controllers: int = 1
+    clock_times: ClockTimes = field(default_factory=ClockTimes)
 
     def stateless(self) -> RunSetup:
         """Return the same setup with planners that use only the recorded state of earlier plans."""
@@ -143,7 +146,8 @@ def set_up(
     external: bool,
     controllers: int = 1,
 ) -> RunSetup:
-    """The setup of a run. Raises DiagnosticError for a block or data that cannot be run (GSM1651, GSM7002, GSM7007)."""
+    """The setup of a run. Raises DiagnosticError for a block or data that cannot be run (GSM1651, GSM1692,
+    GSM7002, GSM7007)."""
     placement = online.base.placement
     if placement is None:
         message = f"`{online.base.name}` has no `placement`: its decisions have no meaning in the cluster"
@@ -168,6 +172,7 @@ def set_up(
         period=period_of(online, base) if online.window is None else np.inf,
         window=_window_slots(online, base, slot_length),
         controllers=controllers,
+        clock_times=clock_times_of(online, base.store.calendar, clock_of(online)),
     )
 
 

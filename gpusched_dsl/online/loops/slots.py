@@ -17,6 +17,7 @@ from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.online.data.carry import LoopClock
 from gpusched_dsl.online.data.past import CurrentPlan, ExecutedTime
 from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.world import TOLERANCE
@@ -63,7 +64,10 @@ class SlotLoop(SimulationLoop):
         """Process the events until the beginning of this slot; return those that require a plan."""
         self.observe_events()
         events, self.pending_events = self.pending_events, []
-        return [event for event in events if self.online.replans_on(event)]
+        why = [event for event in events if self.online.replans_on(event)]
+        if self.clock_time_is_reached(self.slot * self.setup.slot_length):
+            why.append(CLOCK_TIME)
+        return why
 
     def observe_events(self) -> None:
         """Process the events until the beginning of this slot; the next step plans because of them."""

@@ -50,7 +50,7 @@ _BLOCK_LINES = (
 _WORDS = {
     "draws": "randomise", "rounds": "improve", "all_rounds": "improve", "moves": "improve", "memories": "remember",
     "stages": "profile or admit", "prices": "price", "changes": "on", "outages": "outage", "charges": "charge",
-    "charged": "charge",
+    "charged": "charge", "clock_times": "replan at",
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, CheckedPolicy
 from gpusched_dsl.language.units import number_factor
+from gpusched_dsl.online.loops.clock_times import ClockTimes
 from gpusched_dsl.online.loops.events import MOST_IDLE_PERIODS, EventLoop
 from gpusched_dsl.online.planners.protocol import FutureCost, SimulatedFuture
 from gpusched_dsl.online.planners.variations import Variation
@@ -193,6 +194,7 @@ class _Simulation:
         self.end = np.full(count, np.nan)
         self.money = 0.0
         self.last_plan = future.now
+        self.clock_seen = future.now + self.tolerance()
         self.apply(node, way)
 
     def apply(self, node: Ints, way: Ints) -> None:
@@ -228,18 +230,28 @@ class _Simulation:
                 over = True
                 break
             self.advance(until)
-            ended, came = self.complete(), self.arrive()
+            ended = self.complete()
+            if not self.state.present.any():  # clock times that pass without jobs need no plan
+                self.clock_seen = max(self.clock_seen, until - self.tolerance())
+            came = self.arrive()
             plans = (ended and on_end) or (came and on_arrival)
             if np.isfinite(period):
                 if np.isinf(self.last_plan):
                     plans = plans or bool(state.present.any())
                 else:
                     plans = plans or until >= self.last_plan + period - self.tolerance()
+            if self.clock_times.next_after(self.clock_seen) <= until + self.tolerance():
+                self.clock_seen = until + self.tolerance()
+                plans = True
             if plans:
                 self.decide()
         return self.result(over)
 
     # --- time --------------------------------------------------------------------------------------------------------
+
+    @property
+    def clock_times(self) -> ClockTimes:
+        return self.future.loop.setup.clock_times
 
     def tolerance(self) -> float:
         return TOLERANCE * max(1.0, abs(self.state.now))
@@ -251,6 +263,8 @@ class _Simulation:
             until = min(until, self.state.now + float((left / self.pace).min()))
         if np.isfinite(period) and self.state.present.any():
             until = min(until, self.last_plan + period)
+        if self.state.present.any():
+            until = min(until, self.clock_times.next_after(self.clock_seen))
         return max(until, self.state.now)
 
     def waits_to_arrive(self) -> Bools:
@@ -258,7 +272,8 @@ class _Simulation:
         return waits
 
     def is_stalled(self, period: float) -> bool:
-        """Whether only plans of the period come, and many of them have left all jobs waiting."""
+        """Whether only plans of the period or the clock come, and many of them have left all jobs waiting."""
+        period = min(period, self.clock_times.spacing)
         if not np.isfinite(period) or len(self.running) or self.waits_to_arrive().any():
             return False
         ends = self.end[~np.isnan(self.end)]

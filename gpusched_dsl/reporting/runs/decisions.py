@@ -21,6 +21,7 @@ TRIGGERS = {
     "failure": "a node fails",
     "repair": "a node returns",
     "period": "the period is over",
+    "clock": "a time of the clock is reached",
     "slot": "a slot begins",
 }
 

@@ -21,6 +21,8 @@ def _key(statement: tree.Statement) -> str:
             return f"on {statement.event.text}"
         case tree.Charge():
             return f"charge {statement.name.text}" if statement.value is not None else "charge"
+        case tree.ReplanAt():
+            return " ".join(("replan at", *sorted(day.text for day in statement.days)))
         case tree.Outage():
             return f"outage {statement.index.domain.span.text}"
     return type(statement).__name__.lower()

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.online.carry_analysis.analysis import prove
+from gpusched_dsl.language.blocks.online.clock_times import check_clock_times
 from gpusched_dsl.language.blocks.online.environment import EnvironmentLines, unknown_word
 from gpusched_dsl.language.blocks.online.inheritance import merge
 from gpusched_dsl.language.blocks.online.names import bind, placement_scope, reference_of, with_clock
@@ -125,6 +126,11 @@ class _OnlineChecker:
             doc=online.doc,
             window=self._window(window, slots),
             triggers=tuple(self._triggers(list(_of(tree.Replan, statements)), window is not None)),
+            clock_times=tuple(
+                times
+                for s in _of(tree.ReplanAt, statements)
+                if (times := check_clock_times(s, self.span_unit, self.diagnostics)) is not None
+            ),
             carries=tuple(c for s in _of(tree.Carry, statements) if (c := self._carry(s)) is not None),
             work=work,
             ends=environment.ends(progress_lines.get("ends")),

@@ -323,7 +323,8 @@ class _Accumulation:
         """The least number of slots that are surely executed between two plans."""
         window, found = self.online.window, []
         assert window is not None
-        if not self.online.triggers or any(t.event is not None for t in self.online.triggers):
+        triggers = self.online.triggers
+        if not triggers or self.online.clock_times or any(t.event is not None for t in triggers):
             return 1
         for every in (window.commit, *(t.every for t in self.online.triggers)):
             found.append(int(every.value) if isinstance(every, Constant) else 1)
