@@ -8,6 +8,7 @@ from grammar_facts import operator_levels, places_of_words
 from markdown_tables import code, paragraph, table
 
 from gpusched_dsl.language.blocks.policies import rule_table
+from gpusched_dsl.language.checking.clock_functions import CLOCK_MEANINGS
 from gpusched_dsl.language.checking.functions import FUNCTIONS
 from gpusched_dsl.language.checking.placements import LABELS, PLACES, QUANTITIES, ROLES
 from gpusched_dsl.language.distributions import RESTRICTIONS, SPELLINGS, distribution_names
@@ -82,11 +83,7 @@ FUNCTION_MEANINGS = {
     "ord": ("`ord(h)`, `ord(h, S)`", "position of an element in its ordered set, or in S, from 1"),
     "prev": ("`prev(h)`", "element before h in its ordered set"),
     "next": ("`next(h)`", "element after h in its ordered set"),
-    "weekday": ("`weekday(t)`", "day of the week at time t, 1 for Monday to 7, by the calendar of the scenario"),
-    "hour_of_day": ("`hour_of_day(t)`", "hours that the clock on the wall shows at time t, in h, 0 to less than 24"),
-    "month": ("`month(t)`", "month at time t, 1 to 12"),
-    "day_of_month": ("`day_of_month(t)`", "day of the month at time t, 1 to 31"),
-    "is_holiday": ("`is_holiday(t)`", "whether the date at time t is a holiday of the calendar"),
+    **{name: (f"`{name}(t)`", meaning) for name, meaning in CLOCK_MEANINGS.items()},
 }
 LISTS_OF = {
     "empirical": "a list of samples, also with weights, or a column of a data file",

@@ -43,6 +43,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     TypedSet,
 )
+from gpusched_dsl.language.checking.clock_functions import CLOCK_RANGES
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 MOST_COMBINATIONS = 1 << 16  # of index codes at which an expression of several variables is evaluated
@@ -154,11 +155,21 @@ class PossibleValues:
             case Function(name="floor" | "ceil" | "round"):
                 inner = self.sizes(expr.arguments[0])
                 return None if inner is None else (0.0, inner[1] + 1.0)
+            case Function(name=name) if name in CLOCK_RANGES:
+                return self._clock_sizes(name, expr.arguments[0])
             case IfThenElse() if self.is_known(expr.condition):
                 return _either([self.sizes(expr.then), self.sizes(expr.otherwise)])
             case Reduction(op="sum"):
                 return self._sum_sizes(expr)
         return None
+
+    def _clock_sizes(self, name: str, time: TypedExpr) -> Sizes | None:
+        """Return the range of a function of the clock if all times have a date."""
+        inner, calendar = self.sizes(time), self.ev.store.calendar
+        if inner is None or calendar is None:
+            return None
+        both = np.array([-inner[1], inner[1]])
+        return CLOCK_RANGES[name] if bool(calendar.has_date(both).all()) else None
 
     def is_known(self, expr: TypedExpr) -> bool:
         """Whether a condition on data has a value in every row."""

@@ -5,7 +5,9 @@ Their argument is a time since the start, of data; a calendar of the scenario ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 
 from msgspec import Struct
 
@@ -23,6 +25,14 @@ CLOCK_FUNCTIONS: dict[str, ValueType] = {
     "month": Numeric(True),
     "day_of_month": Numeric(True),
     "is_holiday": Logical(),
+}
+CLOCK_CALL = re.compile(rf"\b({'|'.join(CLOCK_FUNCTIONS)})\s*\(")
+CLOCK_MEANINGS = {
+    "weekday": "day of the week at time t, 1 for Monday to 7, by the calendar of the scenario",
+    "hour_of_day": "hours that the clock on the wall shows at time t, in h, 0 to less than 24",
+    "month": "month at time t, 1 to 12",
+    "day_of_month": "day of the month at time t, 1 to 31",
+    "is_holiday": "whether the date at time t is a holiday of the calendar",
 }
 CLOCK_RANGES = {"weekday": (1.0, 7.0), "hour_of_day": (0.0, 24.0), "month": (1.0, 12.0), "day_of_month": (1.0, 31.0)}
 
@@ -52,4 +62,6 @@ def first_clock_function(part: object) -> Function | None:
             waiting.extend(reversed(current))
         elif isinstance(current, Struct) and not isinstance(current, tree.Node | Span):
             waiting.extend(getattr(current, name) for name in reversed(current.__struct_fields__))
+        elif is_dataclass(current):  # what a scenario gives
+            waiting.extend(getattr(current, each.name) for each in reversed(fields(current)))
     return None

@@ -20,6 +20,13 @@ _SAME = {
     "all_diff": "all_different",
     "norm2": "norm",
     "hypot": "norm",
+    "dayofweek": "weekday",
+    "day_of_week": "weekday",
+    "isoweekday": "weekday",
+    "hour": "hour_of_day",
+    "hourofday": "hour_of_day",
+    "day": "day_of_month",
+    "holiday": "is_holiday",
 }
 # The same by other means: the number of arguments and the expression.
 _BY_OTHERS = {

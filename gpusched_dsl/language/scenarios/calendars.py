@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 from msgspec import Struct
@@ -10,9 +10,10 @@ from msgspec import Struct
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.calendar import Calendar, DateError, calendar_from
 from gpusched_dsl.language.checked import CheckedModel, LiteralSet
-from gpusched_dsl.language.checking.clock_functions import first_clock_function
+from gpusched_dsl.language.checking.clock_functions import CLOCK_CALL, first_clock_function
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.scenarios.assignments import Assignment
 from gpusched_dsl.language.source import Source, Span
 
 START = "calendar from"  # the setting with the start of a run: no name of a model
@@ -28,7 +29,11 @@ class CheckedCalendar(Struct, frozen=True):
 
 
 def check_calendar(
-    chain: Sequence[tree.Scenario], model: CheckedModel, given: object, start: str | None, diagnostics: Diagnostics
+    chain: Sequence[tree.Scenario],
+    model: CheckedModel,
+    given: Mapping[str, Sequence[Assignment]],
+    start: str | None,
+    diagnostics: Diagnostics,
 ) -> CheckedCalendar | None:
     """Return the calendar of the newest scenario that states one, with another `start` if it is stated outside.
 
@@ -50,7 +55,8 @@ def check_calendar(
             )
         stated = here[0] if here else stated
     if stated is None and start is None:
-        _require_none(chain[-1], (model, given), diagnostics)
+        if _is_written(model, given):
+            _require_none(chain[-1], (model, given), diagnostics)
         return None
     checked = None if stated is None else _read(stated, model, diagnostics)
     if start is None or (stated is not None and checked is None):
@@ -120,6 +126,20 @@ def _is_set_of_days(name: tree.Identifier, model: CheckedModel, diagnostics: Dia
         help=f"declare `set {name.text};` and give its dates in the scenario",
     )
     return False
+
+
+def _is_written(model: CheckedModel, given: Mapping[str, Sequence[Assignment]]) -> bool:
+    """Whether a text has a function of the clock: most have none, and looking through expressions takes long."""
+    declared = (model.sets, model.params, model.lets, model.variables, model.constraints, model.reports, model.randoms)
+    spans = [
+        model.span,
+        *(one.span for names in declared for one in names.values()),
+        *(one.span for one in model.objectives),
+    ]
+    spans += [*(one.span for one in model.checks), *(one.span for each in given.values() for one in each)]
+    spans += [] if model.placement is None else [model.placement.span]
+    sources = {id(span.source): span.source for span in spans}
+    return any(CLOCK_CALL.search(source.text) for source in sources.values())
 
 
 def _require_none(scenario: tree.Scenario, expressions: object, diagnostics: Diagnostics) -> None:

@@ -11,6 +11,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies import rule_table, stage_table
 from gpusched_dsl.language.checked import CheckedModel, IntervalType, Numeric
 from gpusched_dsl.language.checking import check_model
+from gpusched_dsl.language.checking.clock_functions import CLOCK_MEANINGS
 from gpusched_dsl.language.checking.flatten import flatten
 from gpusched_dsl.language.checking.placements import QUANTITIES, ROLES
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -184,6 +185,8 @@ def _word(document: Document, place: NamedPlace) -> Iterator[str]:
             yield f"unit `{text}`{scale}"
         case NameRole.FUNCTION if text in SPELLINGS:
             yield f"distribution `{text}({', '.join(SPELLINGS[text].arguments)})`"
+        case NameRole.FUNCTION if text in CLOCK_MEANINGS:
+            yield f"`{text}(t)`: {CLOCK_MEANINGS[text]}"
         case NameRole.ROLE if text in ROLES:
             meaning = QUANTITIES.get(text, "")
             yield f"`{text}` of a placement{': ' + meaning if meaning else ''}"

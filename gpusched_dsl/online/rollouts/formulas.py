@@ -39,6 +39,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
 )
 from gpusched_dsl.language.checked_policy import ATTAINED, NOW, SHORTEST
+from gpusched_dsl.language.checking.clock_functions import CLOCK_FUNCTIONS
 from gpusched_dsl.online.replay.constancy import Constancy
 
 
@@ -122,6 +123,8 @@ class RolloutFormulas:
                 return found
             case Function() if expr.name in _UNARY:
                 return _apply(_UNARY[expr.name], self.of(expr.arguments[0], frame))
+            case Function() if expr.name in CLOCK_FUNCTIONS and self.ev.store.calendar is not None:
+                return _apply(getattr(self.ev.store.calendar, expr.name), self.of(expr.arguments[0], frame))
             case Reduction() if expr.op in ("sum", "min", "max", "prod", "count", "any", "all"):
                 return self._reduction(expr, frame)
             case SetFunction() if expr.name == "count":
