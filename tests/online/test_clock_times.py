@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+import re
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from live_windows import live as live_window
+from live_windows import longer, window_setup
+from live_windows import simulated as simulated_window
 from online_texts import MACHINES, driver, setup
 from test_rollouts import compared
+from window_cases import drawn_window
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops import events
@@ -217,6 +222,19 @@ def test_a_late_tick_makes_up_for_one_clock_time() -> None:
     for time in (8.0, 20.0, 21.0, 82.0):
         loop.on_event({"kind": "tick", "time": time})
     assert [step.time for step in loop.steps] == [82.0]  # Monday at 9:00, with the 25 hours of Sunday
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_live_run_by_slots_plans_as_the_simulation_does(seed: int) -> None:
+    case = longer(drawn_window(seed))
+    text = re.sub(r"(online Block[^{]*\{)", r"\1 replan at 1:00, 3:30, 4:30, 7:00;", case.text)
+    text = re.sub(r"(scenario [^{]*\{)", rf"\1 {CALENDAR}", text)
+    expected, events = simulated_window(window_setup(text, "Block", None, case.method), case.horizon)
+    found, _, _ = live_window(window_setup(text, "Block", None, case.method, external=True), events, case.horizon)
+    assert found.running == expected.running
+    assert [(at, why) for at, why, _ in found.plans] == [(at, why) for at, why, _ in expected.plans]
+    assert found.costs == pytest.approx(expected.costs, abs=1e-9)
+    assert any("clock" in why for _, why, _ in found.plans)
 
 
 # --- copies and rollouts ---------------------------------------------------------------------------------------------

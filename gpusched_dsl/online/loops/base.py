@@ -119,13 +119,15 @@ class SimulationLoop:
             world.now, world.remaining(), world.done, running, requested, elapsed=elapsed, arrived=world.arrived()
         )  # fmt: skip
 
-    def clock_time_is_reached(self, now: float | None = None) -> bool:
-        """Whether a clock time of the block has come since the last call; `now` is by default that of the world."""
-        tolerance = self.world.tolerance()
-        until = (self.world.now if now is None else now) + tolerance
-        reached = self.setup.clock_times.next_after(self.clock_seen) <= until
-        self.clock_seen = max(self.clock_seen, until)
-        return reached
+    def clock_time_is_due(self, now: float) -> bool:
+        """Whether a clock time of the block has come that no plan has followed."""
+        return self.setup.clock_times.next_after(self.clock_seen) <= now + self.world.tolerance()
+
+    def take_clock_time(self, now: float) -> bool:
+        """Return the same, and look for later clock times from now on."""
+        is_due = self.clock_time_is_due(now)
+        self.clock_seen = max(self.clock_seen, now + self.world.tolerance())
+        return is_due
 
     def plan_elements(self) -> dict[str, Codes]:
         """Return the elements of a plan: present jobs, available nodes."""

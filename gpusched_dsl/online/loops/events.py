@@ -117,7 +117,7 @@ class EventLoop(SimulationLoop):
         if self.period_is_over(why):
             why.append("period")
             self.events += not events
-        if self.clock_time_is_reached():
+        if self.take_clock_time(world.now):
             why.append(CLOCK_TIME)
             self.events += not events
         if (world.request <= world.now + world.tolerance()).any():

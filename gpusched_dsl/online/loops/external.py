@@ -14,12 +14,8 @@ from gpusched_dsl.online.data.updates import with_only
 from gpusched_dsl.online.live.decisions import decision_of
 from gpusched_dsl.online.live.messages import Decided, Value
 from gpusched_dsl.online.loops import forgetting
-<<<<<<< HEAD
-from gpusched_dsl.online.loops.event_check import Candidate
-=======
 from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
-from gpusched_dsl.online.loops.event_check import Candidate, check_event
->>>>>>> aeb98198 (Add plans at clock times)
+from gpusched_dsl.online.loops.event_check import Candidate
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external_run import ExternalLoop
 from gpusched_dsl.online.loops.forgetting import ended_long_ago, reads_ended_jobs, without_jobs
@@ -48,10 +44,12 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
             self.period = period_of(self.online, self.base)
 
     def next_due(self) -> float:
-        """Return the time of the next period or of the next request of a policy."""
+        """Return the time of the next period, clock time or request of a policy."""
         due = float(self.world.request.min(initial=np.inf))
-        if np.isfinite(self.period) and len(self.world.present()):
-            due = min(due, max(self.last_plan_time, 0.0) + self.period)
+        if len(self.world.present()):
+            due = min(due, self.setup.clock_times.next_after(self.clock_seen))
+            if np.isfinite(self.period):
+                due = min(due, max(self.last_plan_time, 0.0) + self.period)
         return due
 
     def decide(self, why: tuple[str, ...] = ()) -> PlanningResult | None:
@@ -60,7 +58,7 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
         self._pending_reasons = []
         if self.period_is_over(reasons):
             reasons.append("period")
-        if self.clock_time_is_reached():
+        if self.take_clock_time(self.now):
             reasons.append(CLOCK_TIME)
         if (self.world.request <= self.now + self.world.tolerance()).any():
             reasons.append("request")

@@ -30,6 +30,7 @@ from gpusched_dsl.online.live.decisions import decision_of, differ, in_slot, lat
 from gpusched_dsl.online.live.event_data import values_by_subscripts
 from gpusched_dsl.online.live.labels import refuse
 from gpusched_dsl.online.live.messages import BORDER, AnyEvent, Completion, Decided, End, NodeDown, Value, Withdrawal
+from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.event_check import Candidate, check_event
 from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.loops.external_run import ExternalLoop
@@ -93,8 +94,10 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
             self._pending_reasons.append("arrival")
 
     def _plan_is_due(self) -> bool:
-        """Whether the slot that begins next needs a plan: the committed slots are over, or an event triggers one."""
-        return self.slot >= self.committed_until or any(map(self.online.replans_on, self._pending_reasons))
+        """Whether the next slot needs a plan: the committed slots are over, or an event or the clock asks for it."""
+        if self.slot >= self.committed_until or self.clock_time_is_due(self.plan_time()):
+            return True
+        return any(map(self.online.replans_on, self._pending_reasons))
 
     def _begin_as_planned(self) -> None:
         if not self._plan_is_due():
@@ -128,6 +131,8 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         reasons = list(dict.fromkeys(w for w in self._pending_reasons if self.online.replans_on(w)))
         if self.slot >= self.committed_until:
             reasons.insert(0, "window")
+        if self.take_clock_time(self.plan_time()):
+            reasons.append(CLOCK_TIME)
         self._pending_reasons = []
         self._grow(self.slot + self.window.lookahead)
         self.settle()

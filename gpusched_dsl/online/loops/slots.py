@@ -65,7 +65,7 @@ class SlotLoop(SimulationLoop):
         self.observe_events()
         events, self.pending_events = self.pending_events, []
         why = [event for event in events if self.online.replans_on(event)]
-        if self.clock_time_is_reached(self.slot * self.setup.slot_length):
+        if self.take_clock_time(self.plan_time()):
             why.append(CLOCK_TIME)
         return why
 
