@@ -57,15 +57,20 @@ class Cluster:
             return np.arange(len(job))  # a policy usually lists the ways of all jobs in their order
         return self._by_way.locate(given)
 
-    def running_jobs(self, codes: Sequence[Codes]) -> tuple[Ints, Ints, Ints]:
-        """Jobs, nodes and ways of elements of the family; those of jobs and nodes that are not here are left out."""
+    def places_of(self, codes: Sequence[Codes]) -> tuple[Ints, Ints, Ints]:
+        """Jobs, nodes and ways of elements of the family; a way is NONE where its job or node is not here."""
         job, node = numbers(self.jobs, codes[self.job_at]), numbers(self.nodes, codes[self.node_at])
         if self.type_at is None:
             kind = np.where(node >= 0, self.work.node_kind[np.maximum(node, 0)], NONE)
         else:
             kind = numbers(self.kinds, codes[self.type_at])
         way = self.way_of(job, kind, [codes[at] for at in self.rest_at])
-        here = np.flatnonzero((job >= 0) & (node >= 0) & (way >= 0))
+        return job, node, np.where((job >= 0) & (node >= 0), way, NONE)
+
+    def running_jobs(self, codes: Sequence[Codes]) -> tuple[Ints, Ints, Ints]:
+        """Jobs, nodes and ways of the elements of the family whose jobs and nodes are here."""
+        job, node, way = self.places_of(codes)
+        here = np.flatnonzero(way >= 0)
         return job[here], node[here], way[here]
 
     def selected_elements(self, node: Ints, way: Ints) -> tuple[Codes, ...]:

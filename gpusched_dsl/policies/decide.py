@@ -161,8 +161,7 @@ def _decide_on_gangs(
     start = gangs.schedule_from(running) if running is not None and keeps else gangs.empty_schedule()
     plan, asked, compiling = plan_gangs(policy, gangs, instructions, start, store, limits, known)
     statistics = {"iterations": 0.0, "compile_seconds": compiling, **asked.statistics()}
-    values = {cluster.placement.variable: gangs.values_of(plan)}
-    return Decision(values, statistics=statistics, obeys_rows=asked.checked)
+    return Decision(asked.values_of(plan.running()), statistics=statistics, obeys_rows=asked.checked)
 
 
 def compares_plans(policy: CheckedPolicy) -> bool:

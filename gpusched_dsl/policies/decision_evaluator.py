@@ -14,9 +14,10 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Codes, Floats, Values, spread
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.language.checked import CheckedModel, IndexRef, LetRef, TypedIndexing
-from gpusched_dsl.language.checked_policy import CheckedKey
+from gpusched_dsl.language.checked_policy import CheckedKey, CheckedRanking
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.policies.kernels.ranking import order_rows
 
 _FEW = 4  # a `let` with at most so many times as many elements as are read is evaluated for all of them
 
@@ -25,6 +26,13 @@ def key_table(ev: Evaluator, keys: Sequence[CheckedKey], frame: Frame) -> Floats
     """A column for each key of a line, smaller is better, and a row for each row of the frame."""
     columns = [ev.number_column(key.value, frame) * (-1.0 if key.descending else 1.0) for key in keys]
     return np.stack(columns, axis=1) if columns else np.zeros((frame.size, 0))
+
+
+def elements_in_order(ev: Evaluator, ranking: CheckedRanking) -> tuple[Codes, Codes]:
+    """Return the elements that a line with one index lists, sorted by code, and their positions in its order."""
+    elements = np.sort(ev.index_domain(ranking.indexing, ranking.span).columns()[0])
+    frame = Frame(len(elements), {ranking.indexing.variables[0]: elements})
+    return elements, order_rows(key_table(ev, ranking.keys, frame))
 
 
 class DecisionEvaluator(Evaluator):

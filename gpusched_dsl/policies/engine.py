@@ -23,7 +23,7 @@ from gpusched_dsl.policies.search import Found, SearchSettings, never, search
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import Instructions, Schedule, Workload, empty_schedule
 
-SEARCH = "gpusched_dsl.policies.group_search:search_group"  # the function of a worker
+SEARCH = "gpusched_dsl.policies.group_messages:search_group"  # the function of a worker
 GRACE_SECONDS = 10.0  # after the time limit, in which workers return their schedules
 EARLY_SECONDS = 0.5  # before the time limit: a stop that is earlier has another reason
 

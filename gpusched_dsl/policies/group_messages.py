@@ -1,8 +1,9 @@
-"""The part of a controller as a message to a worker, and the schedule that it answers with."""
+"""The search of a controller in a worker: its part as a message, and the schedule that the worker answers with."""
 
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from gpusched_dsl.engines.arrays import pack, unpack
 from gpusched_dsl.policies.controllers import Group
+from gpusched_dsl.policies.kernels.compiled import ready_seconds
+from gpusched_dsl.policies.search import SearchSettings, search
 from gpusched_dsl.policies.workload import Instructions, Schedule, Workload
 
 if TYPE_CHECKING:
@@ -67,3 +70,20 @@ def answer_from(data: bytes) -> tuple[Schedule, int, bool]:
     given = unpack(data)
     schedule = Schedule(**{name: given[name] for name in Schedule._fields})
     return schedule, int(given["iterations"]), bool(given["stopped"])
+
+
+def search_group(message: bytes) -> bytes:
+    """Search for the best schedule of the controller of a message; the function of a worker."""
+    task = task_from(message)
+    group, given = task.group, dict(task.settings)
+    given["moves"] = tuple((str(name), int(length)) for name, length in given["moves"])
+    settings = SearchSettings(**given)
+    ready = ready_seconds()
+
+    def stop() -> bool:
+        """Whether the time is over; that of waiting for kernels does not count."""
+        return task.until is not None and time.time() - (ready_seconds() - ready) > task.until
+
+    rng = np.random.default_rng(task.stream)
+    found = search(group.work, group.instructions, settings, rng, group.start, stop)
+    return answer_bytes(found.elite[0], found.iterations, found.stopped)

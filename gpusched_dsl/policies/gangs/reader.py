@@ -17,9 +17,9 @@ from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.cluster import Cluster, numbers
+from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.gangs.workload import GangSchedule, GangWorkload
-from gpusched_dsl.policies.workload import NONE, Instructions
+from gpusched_dsl.policies.workload import Instructions
 
 CHOSEN = 0.5
 
@@ -42,15 +42,13 @@ class GangCluster:
 
     def schedule_from(self, plan: Mapping[str, VariableValues]) -> GangSchedule:
         """The schedule of an earlier plan. Gangs of unknown jobs, or with workers on unknown nodes, are skipped."""
-        found, given, cluster = self.empty_schedule(), plan.get(self.cluster.placement.variable), self.cluster
+        found, given = self.empty_schedule(), plan.get(self.cluster.placement.variable)
         if given is None:
             return found
         chosen = given.values > CHOSEN
         codes, workers = [c[chosen] for c in given.codes], np.rint(given.values[chosen]).astype(np.int64)
-        job, node = numbers(cluster.jobs, codes[cluster.job_at]), numbers(cluster.nodes, codes[cluster.node_at])
-        kind = np.where(node >= 0, cluster.work.node_kind[np.maximum(node, 0)], NONE)
-        way = cluster.way_of(job, kind, [codes[at] for at in cluster.rest_at])
-        here = (job >= 0) & (node >= 0) & (way >= 0)
+        job, node, way = self.cluster.places_of(codes)
+        here = way >= 0
         placed = np.bincount(job[here], weights=workers[here], minlength=len(found.runs))
         here[here] = placed[job[here]] == self.work.workers[way[here]]  # all or none
         order = np.lexsort((node[here], job[here]))
@@ -61,13 +59,6 @@ class GangCluster:
         found.runs[job[here]] = True
         found.rows[0] = count
         return found
-
-    def values_of(self, plan: GangSchedule) -> VariableValues:
-        """The workers of a schedule as values of the variable of the placement."""
-        rows, cluster = slice(0, int(plan.rows[0])), self.cluster
-        codes = [column[plan.way[rows]] for column in cluster.ways]
-        codes[cluster.node_at] = cluster.nodes[plan.node[rows]]
-        return VariableValues(tuple(codes), plan.workers[rows].astype(np.float64))
 
 
 def gang_cluster(

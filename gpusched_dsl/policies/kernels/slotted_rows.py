@@ -19,7 +19,6 @@ from gpusched_dsl.policies.kernels.row_guard import (
     commit,
     lower_of,
     mark,
-    restart,
     take,
     undo,
     upper_of,
@@ -34,12 +33,6 @@ class SlottedRows(NamedTuple):
     guard: RowGuard
     starts: bool
     deep: Bools  # (J,) a row demands something of the job, or links it to other variables
-
-
-@compiled_in_place
-def restart_rows(rows: SlottedRows) -> None:
-    """Return to the state without jobs."""
-    restart(rows.guard)
 
 
 @compiled_in_place
@@ -123,18 +116,6 @@ def take_single_slots(rows: SlottedRows, j: int, k: int, slots: int, order: Ints
         return True
     undo(rows.guard, at)
     return False
-
-
-@compiled_in_place
-def confirm(rows: SlottedRows) -> None:
-    """Keep what a job takes."""
-    commit(rows.guard)
-
-
-@compiled_in_place
-def take_back(rows: SlottedRows) -> None:
-    """Take all back since the last job that was confirmed."""
-    undo(rows.guard, 0)
 
 
 @compiled_in_place

@@ -21,7 +21,7 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.decision import Decision
-from gpusched_dsl.policies.decision_evaluator import key_table
+from gpusched_dsl.policies.decision_evaluator import elements_in_order, key_table
 from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
@@ -72,7 +72,8 @@ class _Queues:
         self.place = position_of(self.placement, "place_from_end")
 
     def run(self, stop: Callable[[], bool] | None) -> Decision:
-        ordered = self._order()
+        jobs, order = elements_in_order(self.ev, self.policy.order)
+        ordered = jobs[order]
         found = self._candidates(ordered)
         nodes, queue = np.unique(found.node, return_inverse=True)
         first = np.searchsorted(found.turn, np.arange(len(ordered) + 1))
@@ -139,13 +140,6 @@ class _Queues:
         return from_end if self.store.component(variable.type) is None else from_end - 1
 
     # --- what the policy says ----------------------------------------------------------------------------------------
-
-    def _order(self) -> Codes:
-        """Jobs in the order in which they are appended."""
-        ranking = self.policy.order
-        jobs = np.sort(self.ev.index_domain(ranking.indexing, ranking.span).columns()[0])
-        frame = Frame(len(jobs), {ranking.indexing.variables[0]: jobs})
-        return jobs[order_rows(key_table(self.ev, ranking.keys, frame))]
 
     def _candidates(self, ordered: Codes) -> _Candidates:
         """The nodes of every job by `choose`, then those that `otherwise` adds."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.policies.kernels.row_guard import commit, undo
 from gpusched_dsl.policies.kernels.slotted import put
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster, SlottedSchedule, SlottedState
 from gpusched_dsl.policies.kernels.slotted_rows import (
     SlottedRows,
-    confirm,
     first_block_that_enters,
     leave_out,
-    take_back,
     take_single_slots,
 )
 from gpusched_dsl.policies.workload import NONE
@@ -48,7 +47,7 @@ def put_cheapest(
         at = int(_ranks(cost).argmin()) if len(cost) else NONE
     if at != NONE:
         if rows is not None:
-            confirm(rows)
+            commit(rows.guard)
         put(cluster, plan, state, job, int(node[at]), int(begin[at]))
         return int(node[at])
     chosen = _put_singly(cluster, plan, state, job, usable, window, rows) if singly else NONE
@@ -113,14 +112,14 @@ def _put_singly(
         if rows is not None:
             if not take_single_slots(rows, job, node, slots, order + window.start, chosen):
                 continue
-            take_back(rows)
+            undo(rows.guard, 0)
         found.append((float(key[chosen - window.start].sum()), node, chosen))
     if not found:
         return NONE
     _, node, chosen = found[int(np.argmin(_ranks(np.array([cost for cost, _, _ in found]))))]
     if rows is not None:
         take_single_slots(rows, job, node, slots, chosen.copy(), chosen)
-        confirm(rows)
+        commit(rows.guard)
     plan.node[job], plan.last[job] = node, chosen.max()
     plan.job[node, chosen] = job
     state.left[cluster.class_of[node], chosen] -= 1

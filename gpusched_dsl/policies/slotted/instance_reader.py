@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +14,8 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.language.blocks.policies.rule_table import SERVE
 from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedIndexing
-from gpusched_dsl.language.checked_policy import CheckedKey, CheckedLoads, CheckedPolicy, CheckedSlots
-from gpusched_dsl.policies.decision_evaluator import key_table
-from gpusched_dsl.policies.kernels.ranking import order_rows
+from gpusched_dsl.language.checked_policy import CheckedLoads, CheckedPolicy, CheckedSlots
+from gpusched_dsl.policies.decision_evaluator import elements_in_order, key_table
 from gpusched_dsl.policies.kernels.slotted_cluster import Guard, Serving, SlottedCluster
 from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
 from gpusched_dsl.policies.slotted.classes import classes_of, parameters_of_node
@@ -56,7 +54,7 @@ class _Reader:
         self.slot = chosen.get(slots.slot.name, slots.slot)
 
     def run(self) -> SlottedInstance:
-        jobs = np.sort(self.ev.index_domain(self.policy.order.indexing, self.policy.order.span).columns()[0])
+        jobs, order = elements_in_order(self.ev, self.policy.order)
         nodes = np.sort(self._elements(self.node))
         self.slots = self._elements(self.slot)
         self.jobs = jobs
@@ -71,7 +69,7 @@ class _Reader:
             key=self._key(allowed),
             length=self._length(allowed),
             first=np.where(allowed.any(axis=(1, 2)), allowed.any(axis=1).argmax(axis=1), allowed.shape[2]),
-            order=self._order(),
+            order=order,
             value=self._performance(),
         )
         services = np.zeros(0, dtype=np.int64) if serve is None else self._elements(serve.service)
@@ -129,11 +127,11 @@ class _Reader:
         where = allowed if by_slot else allowed.any(axis=2, keepdims=True)
         job, kind, slot = np.nonzero(where)
         frame = Frame(len(job), {self.job: self.jobs[job], self.node: self.kinds[kind], self.slot: self.slots[slot]})
-        columns = self._columns(keys, frame)
+        columns = key_table(self.ev, keys, frame).T
         found = np.full(where.shape, np.inf)
         if len(columns) == 1:
             found[where] = columns[0]
-        elif columns:
+        elif len(columns):
             order = np.lexsort((*columns[::-1], job))
             sorted_ = np.stack([c[order] for c in (*columns, job)])
             rank = np.empty(len(job))
@@ -142,9 +140,6 @@ class _Reader:
         else:
             found[where] = 0.0
         return found
-
-    def _columns(self, keys: Sequence[CheckedKey], frame: Frame) -> list[Floats]:
-        return [self.ev.number_column(k.value, frame) * (-1.0 if k.descending else 1.0) for k in keys]
 
     def _length(self, allowed: Bools) -> Ints:
         """Return the number of slots of a job on a node of each class, 0 if it may not run."""
@@ -157,11 +152,6 @@ class _Reader:
         found = np.zeros(where.shape, dtype=np.int64)
         found[where] = slots
         return found
-
-    def _order(self) -> Ints:
-        frame = Frame(len(self.jobs), {self.job: self.jobs})
-        keys = key_table(self.ev, self.policy.order.keys, frame)
-        return order_rows(keys)
 
     def _performance(self) -> Floats:
         """Return the performance of a job by its last slot, if that places it."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
+from gpusched_dsl.language.checked_policy import CheckedRule
 from gpusched_dsl.policies.kernels import slotted_serving
+from gpusched_dsl.policies.kernels.row_guard import restart
 from gpusched_dsl.policies.kernels.slotted import next_start
 from gpusched_dsl.policies.kernels.slotted_cluster import (
     CHEAPEST,
@@ -27,10 +30,11 @@ from gpusched_dsl.policies.kernels.slotted_cluster import (
 from gpusched_dsl.policies.kernels.slotted_cover import Cover, cost_of, greedy, search
 from gpusched_dsl.policies.kernels.slotted_guard import ask, ask_one_service_each
 from gpusched_dsl.policies.kernels.slotted_pools import begin_slot, new_turns, split, take_turns
-from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows, restart_rows
+from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.slotted.cheapest import put_cheapest
 
 Stop = Callable[[], bool]
+PLACE_RULES: Final = ("start_now", "by_performance", "cheapest_block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,17 @@ class Placing:
     blocking: bool = False
     first_only: bool = False
     singly: bool = False
+
+    @classmethod
+    def of(cls, rules: Sequence[CheckedRule]) -> Placing:
+        """Return how the rules of a line `place` place jobs."""
+        names = {rule.name for rule in rules}
+        return cls(
+            rule=next(name for name in PLACE_RULES if name in names),
+            blocking="block" in names,
+            first_only=any("first_free" in rule.modifiers for rule in rules),
+            singly="cheapest_slots" in names,
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,7 +80,7 @@ def make_plan(
 ) -> SlottedResult:
     """Compute a plan by the rules of a policy; equal calls return equal plans. No job starts where `rows` refuse it."""
     if rows is not None:
-        restart_rows(rows)
+        restart(rows.guard)
     plan = empty_plan(cluster, len(serving.load))
     state = empty_state(cluster, guard)
     slots = plan.job.shape[1]

@@ -22,8 +22,7 @@ from gpusched_dsl.policies.rows.slots import slotted_plan_that_obeys
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
-from gpusched_dsl.policies.slotted.planning import SlottedResult, make_plan
-from gpusched_dsl.policies.slotted.rules import placing_of
+from gpusched_dsl.policies.slotted.planning import Placing, SlottedResult, make_plan
 
 
 def has_slots(policy: CheckedPolicy) -> bool:
@@ -47,7 +46,7 @@ def run_slotted(
 
     def plan_with(rows: SlottedRows | None) -> Decision:
         assert policy.slots is not None
-        placing = placing_of(policy.place)
+        placing = Placing.of(policy.place)
         result = make_plan(instance.cluster, instance.guard, instance.serving, placing, stop, rows)
         found = _Values(policy, store, limits)
         found.add(*_of_jobs(policy, instance, result.plan, starts=starts))
