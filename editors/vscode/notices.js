@@ -1,6 +1,7 @@
-// Writes the licences of the packages in the built extension beside it.
+// Writes the licences of the packages in the built extension beside it, and in it which source it was built from.
 "use strict";
 
+const crypto = require("node:crypto");
 const fs = require("node:fs");
 const path = require("node:path");
 
@@ -14,3 +15,5 @@ const texts = [...names].sort().map((folder) => {
 });
 fs.writeFileSync("dist/NOTICE.txt", texts.join("\n----\n\n"));
 fs.rmSync("dist/meta.json");
+const source = crypto.createHash("sha256").update(fs.readFileSync("src/extension.js")).digest("hex");
+fs.appendFileSync("dist/extension.js", `// built from src/extension.js, sha256 ${source}\n`);
