@@ -14,7 +14,7 @@ from msgspec import UNSET, structs
 
 from gpusched_dsl.drivers.actuator import Actuator
 from gpusched_dsl.drivers.capacity import capacity_of
-from gpusched_dsl.drivers.events import Content, EventMaker, KnownState, event_content
+from gpusched_dsl.drivers.events import CAPACITY, Content, EventMaker, KnownState, event_content
 from gpusched_dsl.drivers.history import HistoryWriter
 from gpusched_dsl.drivers.mapping import JobMapping, check_mapping
 from gpusched_dsl.drivers.protocol import (
@@ -32,6 +32,7 @@ from gpusched_dsl.drivers.reconcile import Difference, WantedState, answers, dif
 from gpusched_dsl.drivers.records import RECORD, RecordFile
 from gpusched_dsl.drivers.settings import FREEZE, DriveSettings
 from gpusched_dsl.drivers.source import ClusterLines
+from gpusched_dsl.drivers.value_file import ValueFile
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
@@ -49,6 +50,7 @@ from gpusched_dsl.workflows.live import LiveParts, live_parts
 
 JOURNAL, ACTIONS, HISTORY, ORIGIN, MODE = "run.db", "actions.jsonl", "cluster.jsonl", "drive.json", "mode"
 LONGEST = 1000 * 365.25 * 86400.0  # seconds since the start of a run
+SLOT_WARNINGS = ("GSM7050", "GSM7052")  # told at the end
 Report = Callable[[Diagnostic], None]
 
 
@@ -223,6 +225,7 @@ class _Drive:
         self.summary = DriveSummary()
         self._violated: set[str] = set()  # rows told
         self._down = False
+        self._values = None if settings.values is None else ValueFile(settings.values, self._tell_left_out)
         self._told_left_out = SeenNames()
         self._waits: dict[str, tuple[Allocation, int]] = {}  # of planned jobs: observations since their start
         assert parts.clock.seconds is not None
@@ -255,6 +258,9 @@ class _Drive:
             )  # fmt: skip
             run = LiveRun(loop, self._receive, self._parts.name, self._parts.clock, journal, None, defect)
             run.run(self._lines)
+            for warning in loop.warnings():
+                if warning.code in SLOT_WARNINGS:
+                    self._report(warning)
         self.summary.rounds, self.summary.changes = self._lines.rounds_done, self._actuator.done
         return self.summary
 
@@ -278,8 +284,10 @@ class _Drive:
             self._tell("GSM5405", f"the cluster cannot be observed: {message}")
 
     def _extra(self, observation: Observation, contents: list[Content], now: float) -> list[Content]:
-        """Add a tick if a plan is due, and before all which jobs of the plan have not started."""
+        """Add values from the file, and a tick if a plan or a change is due; first, which jobs have not started."""
         loop = self._loop
+        if self._values is not None:
+            contents = [*self._values.events(now), *contents]
         if loop.next_due() <= self._to_clock(now):
             contents = [*contents, event_content("tick", f"tick {loop.events}", now)]
         if not contents or not self._options.acts or self._settings.guard.checkpoints:
@@ -288,10 +296,10 @@ class _Drive:
 
     def _not_started(self, observation: Observation, now: float) -> list[Content]:
         """Jobs that run according to the plan, but still wait in the cluster, have made no progress."""
-        loop, world = self._loop, self._loop.world
+        loop = self._loop
         labels = loop.base.store.universes[loop.jobs_root].labels
         found = []
-        for code in world.running.tolist():
+        for code in loop.planned_to_run(self._to_clock(now)).tolist():
             name = str(labels[code])
             job = observation.jobs.get(name)
             if job is not None and job.state in (JobState.PENDING, JobState.BLOCKED) and not job.allocation:
@@ -323,6 +331,7 @@ class _Drive:
             case Decided() if not record.again and not record.is_border:
                 self.summary.plans += 1
                 self._tell_violation(record)
+                self._tell_repeated(record)
             case Acknowledged(id=id) if id in self._lines.contents:
                 self._maker.known.learn(self._lines.contents.pop(id))
                 self.summary.events += 1
@@ -347,13 +356,21 @@ class _Drive:
             )
         )  # fmt: skip
 
+    def _tell_repeated(self, decided: Decided) -> None:
+        """Tell once for which slots a parameter has no values."""
+        for name, last in ({} if decided.repeated is UNSET else decided.repeated).items():
+            message = f"`{name}` has no values after slot {last}: the plan repeats those of this slot"
+            if message not in self._told_left_out:
+                self._told_left_out.add(message)
+                self._tell("GSM7051", message)
+
     def _event_refused(self, id: str, message: str) -> None:
         content = self._lines.contents.pop(id, None)
         if content is None:
             return
         if content["kind"] == "arrivals":
             self._maker.refused_together([str(one["job"]) for one in content["jobs"]])
-        elif content["kind"] == "value":  # the model does not allow other numbers: nodes are up or down
+        elif id.startswith(CAPACITY):  # the model does not allow other numbers: nodes are up or down
             self._maker.model = replace(self._maker.model, parameter="", gpus={})
             self._tell("GSM5408", f"the plan cannot use parts of nodes: {message}")
         elif content["kind"] == "arrival":

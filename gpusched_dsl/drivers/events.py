@@ -22,6 +22,7 @@ from gpusched_dsl.online.live.messages import LONGEST_LINE, VERSION
 from gpusched_dsl.online.live.seen_names import SeenNames
 
 RESTART = "restart "
+CAPACITY = "gpus "
 GONE_AFTER = 2  # observations without a job, or in which it must not start, before its GPUs go to others
 FORGOTTEN_AFTER = 100  # observations without a job before it counts as ended
 MOST_TOGETHER = 5000  # jobs of one event
@@ -71,7 +72,7 @@ class KnownState:
             case "node_up":
                 self.down.discard(node)
                 self.changes += 1
-            case "value":
+            case "value" if str(content["id"]).startswith(CAPACITY):
                 for rows in content["values"].values():
                     self.gpus.update((str(name), int(gpus)) for name, gpus in rows)
                 self.changes += 1
@@ -292,7 +293,7 @@ class EventMaker:
                 id = f"node {name} {known.changes}.{len(events)}"
                 events.append(event_content(kind, id, look.now, node=name))
         if values:
-            id = f"gpus {known.changes}.{len(events)}"
+            id = f"{CAPACITY}{known.changes}.{len(events)}"
             events.insert(0, event_content("value", id, look.now, values={self.model.parameter: values}))
         return events
 

@@ -15,6 +15,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mea
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import UNITS, convertible, number_factor
+from gpusched_dsl.online.loops.setup import clock_of
 
 UNFIT = "GSM5403"
 
@@ -94,7 +95,7 @@ class JobMapping:
     def _unit(self, name: str) -> Any:
         param = self.model.params.get(name)
         if param is None:
-            return self.online.unit
+            return clock_of(self.online)
         return param.type.unit if isinstance(param.type, Numeric) else None
 
     def _is_number(self, name: str) -> bool:

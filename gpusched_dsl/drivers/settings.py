@@ -48,7 +48,9 @@ class ReportSettings:
 
 @dataclass(frozen=True)
 class DriveSettings:
-    """The content of a cluster file. Paths are absolute; `interval` is in seconds."""
+    """The content of a cluster file. Paths are absolute; `interval` is in seconds. Events of values are read from the
+    file `values`, if there is one.
+    """
 
     path: Path
     model: Path
@@ -63,6 +65,7 @@ class DriveSettings:
     interval: float
     start: str | None
     seed: int
+    values: Path | None
     derived: Mapping[str, ValueSource]
     sources: Mapping[str, ValueSource]
     spans: Mapping[str, Span]  # of the entries of [jobs]
@@ -93,7 +96,7 @@ def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[Dri
     known = fields | derived.keys()
     sources = {n: read_source(jobs_reader, n, folder, known) for n in jobs_reader.table} if cluster is not None else {}
     guard = _read_guard(top.sub("guard"))
-    method = top.get("method", str) or "highs"
+    method, values = top.get("method", str) or "highs", top.get("values", str)
     settings = DriveSettings(
         path=path,
         model=folder / model,
@@ -108,6 +111,7 @@ def read_settings(path: Path, cluster: DrivenCluster | None = None) -> tuple[Dri
         interval=_positive(top, "interval", 5.0) or 5.0,
         start=top.get("start", str),
         seed=top.get("seed", int, 0) or 0,
+        values=None if values is None else folder / values,
         derived=derived,
         sources=sources,
         spans={n: jobs_reader.value_span(n) for n in jobs_reader.table},

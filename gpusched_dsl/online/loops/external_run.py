@@ -92,6 +92,10 @@ class ExternalLoop(SimulationLoop):
         """Return the time at which a plan or a change is due without a further event; infinite if there is none."""
         raise NotImplementedError
 
+    def planned_to_run(self, time: float) -> Ints:
+        """Return the jobs that have run between the last event and `time` according to the plan."""
+        return self.world.running
+
     # --- events ------------------------------------------------------------------------------------------------------
 
     def on_event(self, event: AnyEvent | Mapping[str, Any]) -> Sequence[Decided]:

@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import KnownValues
-from gpusched_dsl.ir.arrays import Bools
+from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
@@ -72,6 +72,13 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
     def next_due(self) -> float:
         """Return the next border."""
         return self.plan_time()
+
+    def planned_to_run(self, time: float) -> Ints:
+        running, planned = self.world.running, self.allocations
+        if planned is None:
+            return running
+        passed = (planned.slot >= self.slot) & ((planned.slot + 1) * self.setup.slot_length <= time)
+        return np.union1d(running, planned.job[passed & self._are_present(planned.job)])
 
     def pass_time(self, time: float) -> None:
         length, near = self.setup.slot_length, self.world.tolerance()
