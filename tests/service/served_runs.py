@@ -91,8 +91,9 @@ def running(
     records: Path | None = None,
     config: RunConfig | None = None,
     failed: Sequence[str] = (),
+    model: str = MODEL,
 ) -> Iterator[tuple[Client, Service]]:
-    (folder / "cluster.gsm").write_text(MODEL)
+    (folder / "cluster.gsm").write_text(model)
     diagnostics = Diagnostics()
     workspace = load_workspace(folder / "cluster.gsm", diagnostics)
     diagnostics.raise_if_errors()
