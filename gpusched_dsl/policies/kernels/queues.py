@@ -17,12 +17,12 @@ from gpusched_dsl.policies.workload import NONE
 
 @compiled
 def append_all(
-    first: Ints, node: Ints, time: Floats, ready: Floats, earliest_finish: bool, rank: Ints,
+    order: Ints, first: Ints, node: Ints, time: Floats, ready: Floats, earliest_finish: bool, rank: Ints,
     guard: RowGuard | None,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """Return the candidate of each job (NONE: it has none), and its position from the beginning of that queue.
 
-    Jobs are numbered in the order in which they are appended; the candidates of job j are `first[j]` to
+    `order` has the jobs in the order in which they are appended; the candidates of job j are `first[j]` to
     `first[j + 1]`, the best first. `node` and `time` are of candidates, `ready` (of queues) is added to.
     With `earliest_finish` a job takes the candidate that ends first, of equal ones the better.
 
@@ -33,7 +33,7 @@ def append_all(
     taken, place, from_end = np.full(jobs, NONE), np.zeros(jobs, np.int64), np.zeros(jobs, np.int64)
     length = np.zeros(len(ready), np.int64)
     refused = np.zeros(len(node), np.bool_)
-    for j in range(jobs):
+    for j in order:
         while True:
             best = _best_candidate(first[j], first[j + 1], node, time, ready, earliest_finish, refused)
             if best == NONE:
@@ -41,7 +41,7 @@ def append_all(
             taken[j] = best
             if guard is not None:
                 _insert(taken, from_end, node, rank, j, 1)
-                if not _holds(guard, taken, from_end, j + 1):
+                if not _holds(guard, taken, from_end):
                     _insert(taken, from_end, node, rank, j, -1)
                     taken[j] = NONE
                     refused[best] = True
@@ -52,7 +52,7 @@ def append_all(
             ready[n] += time[best]
             break
     if guard is not None:
-        _holds(guard, taken, from_end, jobs)
+        _holds(guard, taken, from_end)
     return taken, place
 
 
@@ -75,11 +75,11 @@ def _best_candidate(
 
 @compiled_in_place
 def _insert(taken: Ints, from_end: Ints, node: Ints, rank: Ints, j: int, step: int) -> None:
-    """Put job j, the last one with a candidate, into its queue (`step` 1), or take it out (-1)."""
+    """Put job j into its queue (`step` 1), or take it out (-1)."""
     own = taken[j]
     after = 0
-    for i in range(j):
-        if taken[i] == NONE or node[taken[i]] != node[own]:
+    for i in range(len(taken)):
+        if i == j or taken[i] == NONE or node[taken[i]] != node[own]:
             continue
         if rank[taken[i]] < rank[own]:
             from_end[i] += step
@@ -89,10 +89,10 @@ def _insert(taken: Ints, from_end: Ints, node: Ints, rank: Ints, j: int, step: i
 
 
 @compiled_in_place
-def _holds(guard: RowGuard, taken: Ints, from_end: Ints, jobs: int) -> bool:
-    """Whether no row is broken by the queues of the first jobs; they are entered then, else in part."""
+def _holds(guard: RowGuard, taken: Ints, from_end: Ints) -> bool:
+    """Whether no row is broken by the queues; they are entered then, else in part."""
     undo(guard, 0)
-    for i in range(jobs):
+    for i in range(len(taken)):
         if taken[i] == NONE:
             continue
         if from_end[i] >= guard.ints[COLUMN] - guard.ints[PLACE]:

@@ -79,14 +79,16 @@ class _Queues:
         first = np.searchsorted(found.turn, np.arange(len(ordered) + 1))
         by_finish = any(rule.text == "append by earliest_finish" for rule in self.policy.place)
         given = (first, queue.astype(np.int64), found.time)
-        ranks = self._ranks(found)
+        keys = self._sort_keys(found.job, found.node)
 
-        def plan_with(guard: RowGuard | None) -> Decision:
-            taken, place = append_all(*given, np.zeros(len(nodes)), by_finish, ranks, guard)
+        def plan_with(guard: RowGuard | None, order: Ints) -> Decision:
+            ranks = _ranks(found.turn, keys, order)
+            taken, place = append_all(order, *given, np.zeros(len(nodes)), by_finish, ranks, guard)
             return self._plan(ordered, found, taken, place, stop)
 
         side, variable = side_model(self.policy.model).rows, self.placement.variable
-        plan = plan_with(None)
+        order = np.arange(len(ordered))
+        plan = plan_with(None, order)
         size = len(found.job) * len(ordered)
         if variable not in side.variables or size > MOST_PLACES:
             return plan
@@ -107,7 +109,7 @@ class _Queues:
             return MovedSides(problem, self.placement, begin, places, column, one_each, job=found.turn)
 
         excess_of_values = partial(excess_of, side, self.store, self.limits)
-        return first_that_obeys(plan, UNPLACED, excess_of_values, sides, plan_with)
+        return first_that_obeys(plan, UNPLACED, excess_of_values, sides, plan_with, order)
 
     def _plan(
         self, ordered: Codes, found: _Candidates, taken: Ints, place: Ints, stop: Callable[[], bool] | None
@@ -200,10 +202,17 @@ class _Queues:
         frame = Frame(len(job), {scope[self.placement.indices[self.job].name]: job, names: node})
         return key_table(self.ev, (sort,), frame)
 
-    def _ranks(self, found: _Candidates) -> Ints:
-        """Return the order of candidates within a queue at the end."""
-        rank = np.arange(len(found.job))
-        keys = self._sort_keys(found.job, found.node)
-        if keys is not None:
-            rank[order_rows(keys)] = np.arange(len(rank))
-        return rank
+
+def _ranks(turn: Ints, keys: Floats | None, order: Ints) -> Ints:
+    """Return the rank of candidates within a queue at the end: by the keys of `finish sort by`, then by `order`.
+
+    `turn` is the job of each candidate.
+    """
+    at = np.full(turn.max(initial=-1) + 1, len(order))
+    at[order[order < len(at)]] = np.flatnonzero(order < len(at))
+    by_order = np.argsort(at[turn], kind="stable")
+    if keys is not None:
+        by_order = by_order[order_rows(keys[by_order])]
+    rank = np.empty(len(turn), dtype=np.int64)
+    rank[by_order] = np.arange(len(turn))
+    return rank

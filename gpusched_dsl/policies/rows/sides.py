@@ -2,29 +2,32 @@
 
 The first plan asks no row. If it breaks one, jobs are placed again, and rows refuse places. What a policy decides
 beside its jobs (served loads, values of `fix` lines) is known when all jobs are placed, and may still break a row: then
-its side is moved, and jobs are placed once more.
+its side is moved, and jobs are placed once more. Rows that demand jobs are met by another order of the queue
+(`demands.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpusched_dsl.compiling.lowering.fixing import Fixed
-from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.decision import Decision
-from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
+from gpusched_dsl.policies.kernels.row_guard import GuardArrays, RowGuard, arrays_of
+from gpusched_dsl.policies.rows.demands import QueueRepair
 from gpusched_dsl.policies.rows.excess import RowExcess
-from gpusched_dsl.policies.rows.guard import guard_of, relax_until_settled, rows_that_demand
+from gpusched_dsl.policies.rows.guard import Running, guard_of, relax_until_settled, rows_that_demand
 from gpusched_dsl.policies.rows.problem import SideProblem
 from gpusched_dsl.policies.workload import NONE
 
 MOST_PLACES = 20_000_000  # of jobs in nodes and slots, or queues: more take too much memory, and rows are not asked
 _MOST_ROUNDS = 10  # plans with sides that are moved further
+_MOST_STEPS = 60  # plans with other queues, to meet the rows that demand something
 
 
 def first_that_obeys(
@@ -32,13 +35,14 @@ def first_that_obeys(
     missing: str,
     excess_of_values: Callable[[Fixed], RowExcess | None],
     sides_of_model: Callable[[], MovedSides],
-    plan_with: Callable[[RowGuard], Decision],
+    plan_with: Callable[[RowGuard, Ints], Decision],
+    order: Ints,
 ) -> Decision:
     """Return a plan that obeys all rows, with the number of rows that it was asked for; `first` asks none.
 
     If none is found, it is the one with most jobs of those that break no limit; `first` if there is none, or if `first`
     is one, or where the rows of the model cannot be computed. `missing` is the statistic of jobs that a plan leaves
-    out. A plan with values that have no variable obeys no rows.
+    out. A plan with values that have no variable obeys no rows. `order` is the queue of the policy.
     """
     if first.stopped:
         return first
@@ -50,21 +54,52 @@ def first_that_obeys(
     except DiagnosticError:  # too large, or what the evaluation of the plan reports too
         return first
     plans = [(first, excess)]
-    for _ in range(_MOST_ROUNDS if sides.broken_limits(excess) else 1):
+    rounds, steps, repair = _MOST_ROUNDS if sides.broken_limits(excess) else 1, _MOST_STEPS, QueueRepair(order)
+    while rounds > 0:
         guard = sides.guard()
-        made = plan_with(guard)
+        made = plan_with(guard, repair.queue())
         made = replace(made, statistics={**made.statistics, "side_rows": float(sides.side.source.rows)})
         excess = excess_of_values(made.values)
         if excess is None and not made.outside:
             return made
         plans.append((made, excess))
-        if made.stopped or excess is None or not sides.tighten(guard, excess):
+        if made.stopped or excess is None:
+            break
+        if steps > 0 and sides.mend(repair, guard, made, excess):
+            steps -= 1
+            continue
+        rounds, repair = rounds - 1, QueueRepair(order)
+        if not sides.tighten(guard, excess):
             break
     jobs = len(sides.most)
     obeying = [one for one, excess in plans[1:] if not sides.broken_limits(excess) and one.statistics[missing] < jobs]
     if not sides.broken_limits(plans[0][1]) or not obeying:
         return first
     return min(obeying, key=lambda one: one.statistics[missing])
+
+
+@dataclass(frozen=True, eq=False)
+class _PlanRows:
+    """The rows of a plan. The `way` of a running job is its column: kernels number places in ways of their own."""
+
+    guard: RowGuard
+    workers: Ints
+    job_of_column: Ints
+
+    @property
+    def arrays(self) -> GuardArrays:
+        """The arrays of the guard by name."""
+        return arrays_of(self.guard)
+
+    def columns_of(self, running: Running) -> Ints:
+        """Return the column of each row of a plan."""
+        return running.way
+
+    def point_of(self, running: Running) -> Floats:
+        """Return the values of all columns of the placement's variable in a plan."""
+        point = np.zeros(len(self.job_of_column))
+        point[running.way] = running.value
+        return point
 
 
 class MovedSides:
@@ -107,6 +142,7 @@ class MovedSides:
         has_jobs[row[(own | by_jobs)[columns]]] = True
         may_change[row[(source.lower < source.upper)[columns]]] = True
         self.beyond = np.zeros(source.rows, dtype=np.bool_)
+        self.has_loads, self.variable = has_loads, placement.variable
         self.is_limit = np.repeat((has_jobs | (may_change & ~has_loads))[:, None], 2, axis=1)  # lower and upper sides
         self.is_limit[row[own[columns] & (values > 0)], 0] = False
         self.is_limit[row[own[columns] & (values < 0)], 1] = False
@@ -141,6 +177,33 @@ class MovedSides:
         relaxed = np.zeros(len(guard.sides), dtype=np.bool_)
         relax_until_settled(built, row, bounds, rows_that_demand(built, row, self.side.columns), relaxed)
         return built, relaxed
+
+    def mend(self, repair: QueueRepair, guard: RowGuard, made: Decision, excess: RowExcess) -> bool:
+        """Change a queue so that a row may be met that demands what a plan misses; return whether it is changed.
+
+        Limits that a plan breaks come first, and rows of loads are met by no queue.
+        """
+        arrays, count = arrays_of(guard), len(self.side.rows)
+        row = np.repeat(np.arange(len(arrays.sides)), np.diff(arrays.row_starts))
+        known = (self.side.rows != NONE) & (self.side.rows < len(excess.above))
+        source = self.side.rows[known]
+        broken = np.zeros(count, dtype=np.bool_)
+        broken[known] = excess.broken[source] & ~self.beyond[source]
+        unmet = broken & rows_that_demand(guard, row, self.side.columns)[:count]
+        unmet[known] &= ~self.has_loads[source]
+        if (broken & ~unmet).any() or not unmet.any():
+            return False
+        column_jobs = np.full(len(arrays.bounds), NONE)
+        column_jobs[self.column[self.column != NONE]] = self.job[self.column != NONE]
+        given = made.values[self.variable]
+        at = self.side.source.variable(self.variable).domain.locate(given.codes)
+        column = self.side.columns[at[at >= 0]]
+        value = given.values[at >= 0]
+        kept = (column != NONE) & (value != 0)
+        column, value = column[kept], value[kept]
+        copy = RowGuard(guard.ints.copy(), guard.floats.copy())
+        plan = _PlanRows(copy, self.most, column_jobs)
+        return repair.mend(plan, Running(column_jobs[column], column, column, value), int(np.argmax(unmet)))
 
     def broken_limits(self, excess: RowExcess | None) -> int:
         """Return how many limits a plan breaks; rows that jobs cannot obey count in no plan."""

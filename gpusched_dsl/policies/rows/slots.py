@@ -46,7 +46,7 @@ def slotted_plan_that_obeys(
     instance: SlottedInstance,
     store: ValueStore,
     limits: MemoryLimits,
-    plan_with: Callable[[SlottedRows | None], Decision],
+    plan_with: Callable[[SlottedRows | None, Ints], Decision],
     *,
     starts: bool,
 ) -> Decision:
@@ -58,7 +58,8 @@ def slotted_plan_that_obeys(
     assert placement is not None
     assert slots is not None
     side = side_model(policy.model).rows
-    first = plan_with(None)
+    order = instance.cluster.order
+    first = plan_with(None, order)
     places = len(instance.jobs) * len(instance.nodes) * len(instance.slots)
     if placement.variable not in side.variables or places > MOST_PLACES:
         return first
@@ -73,15 +74,16 @@ def slotted_plan_that_obeys(
         served = None if slots.serve is None else slots.serve.variable
         return MovedSides(problem, placement, *_columns_of_places(problem, placement, instance), most, decided, served)
 
-    def with_guard(guard: RowGuard) -> Decision:
+    def with_guard(guard: RowGuard, order: Ints) -> Decision:
         arrays = arrays_of(guard)
         known = arrays.column != NONE
         deep = np.zeros(len(arrays.first), dtype=np.bool_)
         job = np.repeat(np.arange(len(arrays.first)), len(arrays.place))
         deep[job[known][arrays.deep[arrays.column[known]] == 1]] = True
-        return plan_with(SlottedRows(guard, starts, deep))
+        return plan_with(SlottedRows(guard, starts, deep), order)
 
-    return first_that_obeys(first, "jobs_not_started", partial(excess_of, side, store, limits), sides, with_guard)
+    excess = partial(excess_of, side, store, limits)
+    return first_that_obeys(first, "jobs_not_started", excess, sides, with_guard, order)
 
 
 def _columns_of_places(

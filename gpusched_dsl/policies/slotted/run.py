@@ -11,6 +11,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues, given_elements
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -44,10 +45,10 @@ def run_slotted(
     starts = slot_is_start(policy)
     instance = read_instance(policy, store, limits)
 
-    def plan_with(rows: SlottedRows | None) -> Decision:
+    def plan_with(rows: SlottedRows | None, order: Ints) -> Decision:
         assert policy.slots is not None
-        placing = Placing.of(policy.place)
-        result = make_plan(instance.cluster, instance.guard, instance.serving, placing, stop, rows)
+        cluster, placing = instance.cluster._replace(order=order), Placing.of(policy.place)
+        result = make_plan(cluster, instance.guard, instance.serving, placing, stop, rows)
         found = _Values(policy, store, limits)
         found.add(*_of_jobs(policy, instance, result.plan, starts=starts))
         if policy.slots.serve is not None:

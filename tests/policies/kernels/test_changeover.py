@@ -72,7 +72,7 @@ first = np.arange(0, 81, 2)
 node, length, rank = rng.integers(5, size=80), rng.random(80), np.arange(80)
 found, until = set(), time.monotonic() + {seconds}
 def call():
-    taken, place = append_all(first, node, length, np.zeros(5), True, rank, None)
+    taken, place = append_all(np.arange(len(first) - 1), first, node, length, np.zeros(5), True, rank, None)
     found.add((taken.tobytes(), place.tobytes()))
 {before}
 while not append_all._is_ready and time.monotonic() < until:
