@@ -48,3 +48,29 @@ def test_a_demand_that_cannot_be_met_keeps_no_job_from_running() -> None:
     """All six jobs are demanded, and three GPUs take one each."""
     status, found = queues(TWO.replace("<= 2", "<= 1"), "TimeFIFO")
     assert (status, found) == ("broken", {"g1": "a", "g2": "c", "g3": "b"})
+
+
+NARROW = """
+import "gsdsl:allocation/policies.gsm";
+model Narrow extends Allocation {
+  param power[Jobs];
+  constraint one: sum[j in Jobs, g in GPUs, p in Places where g != "g3"] run[j, g, p] <= 1;
+  constraint cool: sum[j in Jobs, p in Places] power[j] * run[j, "g3", p] <= 5;
+  constraint apart: sum[p in Places] (run["b", "g3", p] + run["c", "g3", p]) <= 1;
+}
+scenario S for Narrow {
+  Types = { t, u, v };
+  table Jobs: power = a 1  b 1  c 2  d 3;
+  table GPUs: gpu_type = g1 t  g2 u  g3 v;
+  table Profiled: exec_time[s] =
+    a t 30  a u 10  a v 50  b t 0  b u 10  b v 10  c t 10  c u 50  c v 50  d t 10  d u 20  d v 50;
+}
+"""
+
+
+@pytest.mark.parametrize("policy", ["TimeFIFO", "TimeSJF", "TimeSJFSortedBefore", "EarliestFinishFIFO"])
+def test_a_job_that_no_later_turn_can_place_goes_first(policy: str) -> None:
+    """Only `c` on `g1` leaves room on `g3` for all others, as all six orders that begin with `c` show."""
+    result = gs.loads(NARROW).solve("S", policy)
+    places = {job: gpu for job, gpu, _, value in result["run"].rows() if value is not None and value > 0.5}
+    assert (result.status, places) == ("feasible", {"a": "g3", "b": "g3", "c": "g1", "d": "g3"})

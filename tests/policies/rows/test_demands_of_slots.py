@@ -90,3 +90,15 @@ def test_a_job_that_would_run_beyond_the_last_slot_is_not_started() -> None:
     result = gs.loads(OCCUPIED).solve("S", "Early")
     assert result.status == "feasible"
     assert [(job, slot) for job, _, slot, value in result["run"].rows() if value > 0.5] == [("b", 2), ("b", 3)]
+
+
+@pytest.mark.parametrize(
+    "place", ["start_now", "start_now first_free", "cheapest_block", "by_performance by length[j]"]
+)
+def test_jobs_whose_demand_no_order_meets_are_left_out(place: str) -> None:
+    """Slots 2 to 5 of a node are too few for `a`, though those of both nodes are not, and `b` runs only with it."""
+    text = OCCUPIED.replace("  minimize", '  constraint both: does["a"] == does["b"];\n  minimize')
+    text = text.replace("a 3  b 2;", "a 5  b 2  c 1;").replace("{ n }", "{ n, m }").replace("start_now", place)
+    result = gs.loads(text).solve("S", "Early")
+    assert result.status == "feasible"
+    assert {job for job, _, _, value in result["run"].rows() if value > 0.5} == {"c"}
