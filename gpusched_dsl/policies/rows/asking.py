@@ -138,13 +138,29 @@ def traced_rows(
 
 
 def rows_in_words(policy: CheckedPolicy) -> list[str]:
-    """Return a line that names the constraints that a policy asks for each place, none where roles say all."""
+    """Return a line that says how a policy obeys the constraints of its model, none where roles say all."""
     placement = policy.model.placement
-    if placement is None or policy.slots is not None:
+    if placement is None:
         return []
-    if placement.item("place_from_end") is not None or placement.item("slot") is not None:
+    side = side_model(policy.model)
+    if placement.variable not in side.rows.variables:
         return []
-    names = ", ".join(f"`{name}`" for name in side_model(policy.model).checked.constraints)
+    if policy.slots is not None:
+        return [
+            "If the plan breaks a constraint of the model, all jobs are placed again: each takes the first slots, in "
+            "the order of the rules, that break none."
+        ]
+    if placement.item("place_from_end") is not None:
+        return [
+            "If the queues break a constraint of the model, they are made again: each job takes the first queue, in "
+            "the order of the rules, that breaks none with the jobs before it."
+        ]
+    names = ", ".join(f"`{name}`" for name in side.checked.constraints)
     if not names:
         return []
+    if placement.has_gangs:
+        return [
+            "A gang takes the first nodes, in the order of the rules, on which all its workers together break no "
+            f"constraint that the placement does not imply: {names}."
+        ]
     return [f"A job takes the first place that breaks no constraint that the placement does not imply: {names}."]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
-from instance_reader import Code, Key, are_same, ranks
+from instance_reader import Code, Key, ranks
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
@@ -12,12 +14,14 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 
 Pair = tuple[int, int]  # a job and a node
+AllowsQueues = Callable[[Mapping[int, list[int]]], bool]  # whether rows allow the queues of nodes, the first job first
 
 
 class Queues:
     """One plan; places are integers, counted from the end of a queue."""
 
-    def __init__(self, policy: CheckedPolicy, store: ValueStore) -> None:
+    def __init__(self, policy: CheckedPolicy, store: ValueStore, allows: AllowsQueues | None = None) -> None:
+        self.allows, self.queues = allows, dict[int, list[int]]()
         self.policy, self.ev = policy, Evaluator(policy.model, store, MemoryLimits())
         placement = policy.model.placement
         assert placement is not None
@@ -35,25 +39,33 @@ class Queues:
     def run(self) -> set[Code]:
         lasts = self.placement.value("lasts")
         assert lasts is not None
-        queues: dict[int, list[int]] = {}
         ready: dict[int, float] = {}
         by_finish = self.policy.place[0].text == "append by earliest_finish"
         for job in self.order():
-            best: tuple[float, int] | None = None
+            options: list[tuple[float, int]] = []  # the best first
             for node in self.nodes_of(job):
                 indices = self.placement.indices
                 frame = Frame(1, {indices[self.job_at]: np.array([job]), indices[self.node_at]: np.array([node])})
                 end = ready.get(node, 0.0) + float(self.ev.number_column(lasts, frame)[0])
-                if best is None or (by_finish and end < best[0] and not are_same(end, best[0])):
-                    best = (end, node)
-            if best is not None:
-                ready[best[1]] = best[0]
-                queues.setdefault(best[1], []).append(job)
+                options.append((end, node))
+            if by_finish:
+                rank = ranks([(end,) for end, _ in options])
+                options = [options[at] for _, at in sorted((r, at) for at, r in enumerate(rank))]
+            for end, node in options:
+                self.queues.setdefault(node, []).append(job)
+                if self.allows is None or self.allows(self.in_order()):
+                    ready[node] = end
+                    break
+                self.queues[node].pop()
         found = set()
-        for node, queue in queues.items():
-            for before, job in enumerate(self.sorted_queue(node, queue)):
+        for node, queue in self.in_order().items():
+            for before, job in enumerate(queue):
                 found.add(self.element(job, node, len(queue) - before))
         return found
+
+    def in_order(self) -> dict[int, list[int]]:
+        """The queues as they run at the end."""
+        return {node: self.sorted_queue(node, queue) for node, queue in self.queues.items() if queue}
 
     def keys(self, keys, frame: Frame) -> list[Key]:
         columns = [self.ev.number_column(k.value, frame) * (-1.0 if k.descending else 1.0) for k in keys]
