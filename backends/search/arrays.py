@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
-from gpusched_dsl.backends.search.kernel import COOL, NOTHING, VIOLATED, SearchModel, SearchState
+from gpusched_dsl.backends.search.kernel import COOL, NOTHING, PHASE, VIOLATED, SearchModel, SearchState
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
+from gpusched_dsl.ir.divisors import common_divisors
 from gpusched_dsl.ir.problem import Problem
 
 INTEGRALITY = 1e-6
@@ -22,14 +23,13 @@ def arrays_of(problem: Problem) -> SearchModel:
     if len(filled):
         largest[filled] = np.maximum.reduceat(np.abs(matrix.values), matrix.starts[filled])
     scale = 1.0 / np.where(largest > 0, largest, 1.0)
-    counts = np.diff(matrix.starts)
-    by_row.data = by_row.data * np.repeat(scale, counts)
-    by_column = by_row.tocsc()
+    by_row.data = by_row.data * np.repeat(scale, np.diff(matrix.starts))
     costs = np.zeros(columns)
     if problem.objectives:
         sign = -1.0 if problem.objectives[0].sense == "maximize" else 1.0
         costs = sign * problem.objectives[0].costs(columns)
-    top = float(np.abs(costs).max(initial=0.0))
+    top = float(np.abs(costs).max(initial=0.0)) or 1.0
+    costs /= top
     lower, upper = problem.lower.copy(), problem.upper.copy()
     integer = problem.integer
     lower[integer], upper[integer] = (
@@ -37,13 +37,22 @@ def arrays_of(problem: Problem) -> SearchModel:
         np.floor(upper[integer] + INTEGRALITY),
     )
     choice, members_from, members, must = choices(problem, by_row)
+    row_lower, row_upper = np.append(problem.row_lower * scale, -np.inf), np.append(problem.row_upper * scale, np.inf)
+    several = crowded(choice, by_row)
+    priced = np.flatnonzero(costs)
+    unit = (
+        float(common_divisors(np.abs(costs[priced]) * top, np.zeros(1, dtype=np.int64))[0])
+        if len(priced) and integer[priced].all()
+        else 0.0
+    )
+    by_row = vstack((by_row, csr_array(costs[None])), format="csr")
+    by_column = by_row.tocsc()
     return SearchModel(
-        lower, upper, integer, costs / top if top > 0 else costs, problem.row_lower * scale, problem.row_upper * scale,
-        matrix.starts.astype(np.int64), matrix.columns.astype(np.int32), by_row.data,
+        lower, upper, integer, costs, row_lower, row_upper,
+        by_row.indptr.astype(np.int64), by_row.indices.astype(np.int32), by_row.data,
         by_column.indptr.astype(np.int64), by_column.indices.astype(np.int32), by_column.data,
-        choice, members_from, members, np.flatnonzero(costs).astype(np.int32),
-        np.flatnonzero((lower < upper) & integer).astype(np.int32), must,
-        crowded(choice, by_row),
+        choice, members_from, members, np.flatnonzero((lower < upper) & integer).astype(np.int32), must,
+        several, unit / top,
     )  # fmt: skip
 
 
@@ -107,8 +116,8 @@ def state_at(model: SearchModel, point: Floats) -> SearchState:
     chosen[model.choice[set_]] = set_
     return SearchState(
         point.astype(np.float64), activity, np.ones(rows), violated, place, np.zeros(len(point), dtype=np.int64),
-        chosen, point.astype(np.float64), np.array([float(model.costs @ point), np.inf, 1.0, COOL, 0.01]),
-        np.array([len(listed), 0, 0, 0, 0, 0, 0, 0], dtype=np.int64), np.zeros(TRAIL_LENGTH, dtype=np.int32),
+        chosen, point.astype(np.float64), np.array([np.inf, 1.0, COOL, 0.01]),
+        np.array([len(listed), 0, 0, 0, 0, 0, 0, 0, 0, PHASE], dtype=np.int64), np.zeros(TRAIL_LENGTH, dtype=np.int32),
         np.zeros(TRAIL_LENGTH), np.zeros(len(point), dtype=np.int64), np.zeros(len(point), dtype=np.int32),
         np.zeros(len(point), dtype=bool),
     )  # fmt: skip

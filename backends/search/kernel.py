@@ -30,7 +30,8 @@ class SearchModel(NamedTuple):
     """A problem to minimise: `row_lower <= A x <= row_upper` by rows and by columns, with scaled rows and costs.
 
     `choice[j]` is the choice of a column, NOTHING without one; the columns of choice g are
-    `members[members_from[g]:members_from[g + 1]]`. `priced` are the columns with a cost.
+    `members[members_from[g]:members_from[g + 1]]`. The last row is the objective; it has an upper side only where the
+    search aspires to a better point.
     """
 
     lower: Floats
@@ -48,19 +49,20 @@ class SearchModel(NamedTuple):
     choice: Int32s
     members_from: Ints
     members: Int32s
-    priced: Int32s
     movable: Int32s
     must: Bools  # of choices: one column is 1
     crowded: Int32s  # rows with columns of several choices
+    unit: float  # objectives differ by multiples of it; 0: unknown
 
 
 class SearchState(NamedTuple):
     """A point with what is known of it; `best` is the best point that violates nothing;
     `changed` lists the columns that moved since then.
 
-    `violated` lists the violated rows, `place[r]` is where (NOTHING: satisfied). `numbers`: objective, objective of
-    `best`, weight of the objective. `counts`: violated rows, steps, steps at the last improvement, whether `best` is a
-    point. `chosen[g]` is the column of choice g that is 1. `tried[j]` is the last attempt that moved a column.
+    `violated` lists the violated rows, `place[r]` is where (NOTHING: satisfied). `numbers`: objective of `best`, weight
+    of the objective, temperature, size of gains. `counts`: violated rows, steps, steps at the last improvement, whether
+    `best` is a point, and others of the same names. `chosen[g]` is the column of choice g that is 1. `tried[j]` is the
+    last attempt that moved a column.
     """
 
     point: Floats
@@ -80,8 +82,8 @@ class SearchState(NamedTuple):
     is_changed: Bools
 
 
-OBJECTIVE, BEST, WEIGHT, TEMPERATURE, SIZE = 0, 1, 2, 3, 4
-VIOLATED, STEPS, IMPROVED, HAS_BEST, TRAIL, CHANGED, ATTEMPTS, DRAW = 0, 1, 2, 3, 4, 5, 6, 7
+BEST, WEIGHT, TEMPERATURE, SIZE = 0, 1, 2, 3
+VIOLATED, STEPS, IMPROVED, HAS_BEST, TRAIL, CHANGED, ATTEMPTS, ASPIRES, WORK, UNTIL = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 CHAIN = 8
 DRAWS = 1 << 30
 PLACES = 16  # of a choice that are tried, to place it
@@ -89,6 +91,8 @@ EMPTIED = 16  # choices of a row at most
 FILLED = 1_000  # choices at most, for the first point
 LEAST_WEIGHT = 1e-6  # of the objective, while rows are violated
 EMPTY_SHARE = 0.03  # of the steps
+ASPIRATION = 1e-4  # by how much of the objective a point must at least be better than the best
+PHASE = 10_000_000  # changes of rows judged without a better point, after which the other kind of steps is tried
 WARM, COOL, COLD, COOLING = 0.3, 0.02, 0.001, 0.99997  # after the first descent it begins warm
 
 
@@ -106,6 +110,7 @@ def excess(activity: float, lower: float, upper: float) -> float:
 def rise(model: SearchModel, state: SearchState, j: int, step: float) -> float:
     """By how much the weighted violation rises where a column moves by `step`; negative: it falls."""
     total = 0.0
+    state.counts[WORK] += model.column_starts[j + 1] - model.column_starts[j]
     for at in range(model.column_starts[j], model.column_starts[j + 1]):
         r = model.rows[at]
         before = state.activity[r]
@@ -116,30 +121,35 @@ def rise(model: SearchModel, state: SearchState, j: int, step: float) -> float:
     return total
 
 
+@compiled_inline
+def note(model: SearchModel, state: SearchState, r: int) -> None:
+    """Enter a row in the list of violated rows, or take it off, as its activity and its sides are."""
+    wrong = excess(state.activity[r], model.row_lower[r], model.row_upper[r]) > 0.0
+    place = state.place[r]
+    if wrong and place == NOTHING:
+        state.place[r] = state.counts[VIOLATED]
+        state.violated[state.counts[VIOLATED]] = r
+        state.counts[VIOLATED] += 1
+    elif not wrong and place != NOTHING:
+        state.counts[VIOLATED] -= 1
+        last = state.violated[state.counts[VIOLATED]]
+        state.violated[place] = last
+        state.place[last] = place
+        state.place[r] = NOTHING
+
+
 @compiled_in_place
 def move(model: SearchModel, state: SearchState, j: int, step: float) -> None:
     """Move a column, with the activities of its rows and the list of violated rows."""
     for at in range(model.column_starts[j], model.column_starts[j + 1]):
         r = model.rows[at]
         state.activity[r] += model.column_values[at] * step
-        wrong = excess(state.activity[r], model.row_lower[r], model.row_upper[r]) > 0.0
-        place = state.place[r]
-        if wrong and place == NOTHING:
-            state.place[r] = state.counts[VIOLATED]
-            state.violated[state.counts[VIOLATED]] = r
-            state.counts[VIOLATED] += 1
-        elif not wrong and place != NOTHING:
-            state.counts[VIOLATED] -= 1
-            last = state.violated[state.counts[VIOLATED]]
-            state.violated[place] = last
-            state.place[last] = place
-            state.place[r] = NOTHING
+        note(model, state, r)
     state.point[j] += step
     if not state.is_changed[j]:
         state.is_changed[j] = True
         state.changed[state.counts[CHANGED]] = j
         state.counts[CHANGED] += 1
-    state.numbers[OBJECTIVE] += model.costs[j] * step
     g = model.choice[j]
     if g != NOTHING:
         if state.point[j] > 0.5:
@@ -229,7 +239,7 @@ def keep_best(model: SearchModel, state: SearchState) -> None:
     """Keep the point if it violates nothing and is better than the best one."""
     if state.counts[VIOLATED] > 0:
         return
-    objective = state.numbers[OBJECTIVE]
+    objective = state.activity[-1]
     if state.counts[HAS_BEST] and objective >= state.numbers[BEST] - TOLERANCE * max(1.0, abs(objective)):
         return
     for at in range(state.counts[CHANGED]):
@@ -240,6 +250,7 @@ def keep_best(model: SearchModel, state: SearchState) -> None:
     state.numbers[BEST] = objective
     state.counts[HAS_BEST] = 1
     state.counts[IMPROVED] = state.counts[STEPS]
+    state.counts[UNTIL] = state.counts[WORK] + PHASE
 
 
 @compiled_in_place
@@ -269,6 +280,8 @@ def leave(model: SearchModel, state: SearchState, j: int) -> None:
     """After a column was cleared: lower the columns that it needed and that cost something, such as its node."""
     for at in range(model.column_starts[j], model.column_starts[j + 1]):
         r = model.rows[at]
+        if r == len(state.activity) - 1:
+            continue
         first, last = model.starts[r], model.starts[r + 1]
         length = last - first
         looked = min(length, ENTRIES_LOOKED_AT)
@@ -303,13 +316,13 @@ def attempt(model: SearchModel, state: SearchState, j: int, step: float, draw: i
     Returns the rise of the objective; infinite where rows stay violated. The moves are added to the trail, for `undo`.
     `draw` is a random number, which decides where long rows are looked at: the same again gives the same moves.
     """
-    before = state.numbers[OBJECTIVE]
+    before = state.activity[-1]
     state.counts[ATTEMPTS] += 1
     enter(model, state, j, step)
     for _ in range(CHAIN):
         count = state.counts[VIOLATED]
         if count == 0:
-            return float(state.numbers[OBJECTIVE] - before)
+            return float(state.activity[-1] - before)
         if count > CHAIN:
             return np.inf
         r = state.violated[count - 1]
@@ -334,7 +347,7 @@ def attempt(model: SearchModel, state: SearchState, j: int, step: float, draw: i
         if found == NOTHING:
             return np.inf
         enter(model, state, found, by)
-    return float(state.numbers[OBJECTIVE] - before) if state.counts[VIOLATED] == 0 else np.inf
+    return float(state.activity[-1] - before) if state.counts[VIOLATED] == 0 else np.inf
 
 
 @compiled_in_place
@@ -414,7 +427,7 @@ def place(model: SearchModel, state: SearchState, g: int, r: int, rng: np.random
 @compiled_in_place
 def empty(model: SearchModel, state: SearchState, r: int, rng: np.random.Generator) -> None:
     """Move all choices that are set in a row, such as a node, elsewhere; accepted as one move by annealing."""
-    before = state.numbers[OBJECTIVE]
+    before = state.activity[-1]
     state.counts[TRAIL] = 0
     emptied = 0
     for at in range(model.starts[r], model.starts[r + 1]):
@@ -429,7 +442,7 @@ def empty(model: SearchModel, state: SearchState, r: int, rng: np.random.Generat
         if emptied == EMPTIED:
             break
     if emptied:
-        decide(state, model, state.numbers[OBJECTIVE] - before, rng)
+        decide(state, model, state.activity[-1] - before, rng)
 
 
 @compiled_in_place
@@ -477,21 +490,24 @@ def repair(model: SearchModel, state: SearchState, rng: np.random.Generator) -> 
             worse = judge(model, state, j, step)
             if worse < best:
                 found, by, best = int(j), step, worse
-        # A row over a choice that is set elsewhere: clear it and set another place of the same choice.
-        for _draw in range(min(length, ENTRIES_LOOKED_AT // 4)):
-            at = first + int(rng.random() * length)
-            held = model.columns[at]
-            g = model.choice[held]
-            if g == NOTHING or state.chosen[g] != held:
+        # A column of a choice that is 1: set another one of the same choice.
+        for k in range(min(length, ENTRIES_LOOKED_AT)):
+            one = model.columns[first + (offset + k) % length]
+            g = model.choice[one]
+            if g == NOTHING or state.chosen[g] != one:
                 continue
-            begin, end = model.members_from[g], model.members_from[g + 1]
-            for _ in range(ENTRIES_LOOKED_AT // 4):
-                j = model.members[begin + int(rng.random() * (end - begin))]
-                if j == held or state.held[j] > state.counts[STEPS] or model.upper[j] < 0.5:
+            begin, size = model.members_from[g], model.members_from[g + 1] - model.members_from[g]
+            draw = int(rng.random() * size)
+            cleared = rise(model, state, one, -1.0) - state.numbers[WEIGHT] * model.costs[one]
+            shift(model, state, one, -1.0)
+            for m in range(min(size, ENTRIES_LOOKED_AT)):
+                j = model.members[begin + (draw + m) % size]
+                if j == one or state.held[j] > state.counts[STEPS] or model.upper[j] < 0.5:
                     continue
-                worse = judge(model, state, j, 1.0)
+                worse = cleared + rise(model, state, j, 1.0) + state.numbers[WEIGHT] * model.costs[j]
                 if worse < best:
                     found, by, best = int(j), 1.0, worse
+            shift(model, state, one, 1.0)
     if best >= 0.0:
         for at in range(count):
             state.weight[state.violated[at]] += 1.0
@@ -518,6 +534,30 @@ def follow(model: SearchModel, state: SearchState) -> None:
                         break
 
 
+@compiled_in_place
+def aspire(model: SearchModel, state: SearchState) -> None:
+    """Ask for a point that is better than the best: a row that is violated now, so that others are for a while."""
+    if not state.counts[ASPIRES]:
+        for r in range(len(state.weight)):
+            state.weight[r] = 1.0
+    best = state.numbers[BEST]
+    model.row_upper[-1] = best - max(model.unit, ASPIRATION * abs(best))
+    state.counts[ASPIRES] = 1
+    state.counts[UNTIL] = state.counts[WORK] + PHASE
+    state.numbers[WEIGHT] = LEAST_WEIGHT
+    note(model, state, len(state.activity) - 1)
+
+
+@compiled_in_place
+def give_up(model: SearchModel, state: SearchState) -> None:
+    """Ask for no better point any more, and return to the best one."""
+    state.counts[ASPIRES] = 0
+    state.counts[UNTIL] = state.counts[WORK] + PHASE
+    model.row_upper[-1] = np.inf
+    go_back(model, state)
+    note(model, state, len(state.activity) - 1)
+
+
 @compiled_at_once
 def search(model: SearchModel, state: SearchState, steps: int, rng: np.random.Generator) -> None:
     """Make so many steps from where the state is."""
@@ -526,7 +566,12 @@ def search(model: SearchModel, state: SearchState, steps: int, rng: np.random.Ge
     for _ in range(steps):
         state.counts[STEPS] += 1
         if state.counts[VIOLATED] > 0:
-            repair(model, state, rng)
+            if state.counts[ASPIRES] and state.counts[WORK] > state.counts[UNTIL]:
+                give_up(model, state)
+            else:
+                repair(model, state, rng)
+        elif state.counts[ASPIRES]:
+            aspire(model, state)
         else:
             state.numbers[WEIGHT] = 1.0
             if not state.counts[HAS_BEST]:
@@ -540,4 +585,6 @@ def search(model: SearchModel, state: SearchState, steps: int, rng: np.random.Ge
                 state.numbers[TEMPERATURE] = WARM
                 if rng.random() < 0.5:
                     go_back(model, state)
+            if state.counts[HAS_BEST] and state.counts[WORK] > state.counts[UNTIL]:
+                aspire(model, state)
         keep_best(model, state)
