@@ -22,6 +22,7 @@ from gpusched_dsl.policies.kernels.moves.delta_evaluation import (
     update_delta_evaluation,
 )
 from gpusched_dsl.policies.kernels.moves.hill_climbing import climb
+from gpusched_dsl.policies.kernels.moves.insertion import insert_job
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import repack_node, repack_two
 from gpusched_dsl.policies.kernels.moves.shapes import double_gpus, faster_type, halve_gpus
@@ -43,6 +44,7 @@ _FUNCTIONS: Final[Mapping[str, Move]] = {
     "regroup_gpus": regroup_gpus,
     "repack_node": repack_node,
     "repack_two": repack_two,
+    "insert_job": insert_job,
 }
 BUILT_IN: Final[tuple[Move, ...]] = tuple(_FUNCTIONS[name] for name in MOVE_CODES)
 CALL_SECONDS: Final = 0.05  # about how long one call of a kernel takes, so that it may change over to machine code
@@ -58,18 +60,21 @@ def improve(
     pressure: Floats | None = None,
     stopped: Callable[[], bool] = lambda: False,
     guard: RowGuard | None = None,
+    usable: Ints | None = None,
 ) -> Schedule:
     """The best schedule seen while each of the plans, best first, is changed for the better up to `rounds` times.
 
     `moves` are names of `rules.MOVE_CODES` or functions, each with the length of its lists (0: all). Of moves equally
     good the first by `MOVE_CODES` is made, then functions in the order given. `pressure` (J,) is higher for jobs that
-    are more urgent, by default the shortest time minus the time left. `stopped` is asked between changes. The plans
-    stay as they are. No change breaks a row of `guard`. Raises ValueError without a plan, KeyError for an
-    unknown name.
+    are more urgent, by default the shortest time minus the time left. `usable` (W,) is 1 for the ways that jobs may be
+    given one by one, by default all. `stopped` is asked between changes. The plans stay as they are. No change breaks a
+    row of `guard`. Raises ValueError without a plan, KeyError for an unknown name.
     """
     if not plans:
         raise ValueError("no plan to improve")
-    delta = empty_delta_evaluation(work, PRICES[price_kind], shortest_minus_due(work) if pressure is None else pressure)
+    delta = empty_delta_evaluation(
+        work, PRICES[price_kind], shortest_minus_due(work) if pressure is None else pressure, usable
+    )
     delta = delta._replace(guard=guard)
     named = sorted((MOVE_CODES[move], length) for move, length in moves if isinstance(move, str))
     places, lengths = np.array(named, dtype=np.int64).reshape(-1, 2).T.copy()

@@ -114,6 +114,9 @@ def _improve(
     if not movable.all():
         tables = [np.where(movable[:, None, None], table, NONE) for table in tables_of(work)]
         loose = work._replace(way_at=tables[0], like_at=tables[-1])
+    listed = instructions.ranked[instructions.ranked != NONE]
+    usable = np.zeros(len(work.job), dtype=np.int64)
+    usable[listed] = movable[work.job[listed]] & (work.size[listed] <= work.units[work.kind[listed]])
     moves = [
         (plug_ins().moves[name].function if name in plug_ins().moves else name, length)
         for name, length in settings.moves
@@ -123,7 +126,7 @@ def _improve(
     for plan in elite[: settings.improve]:
         if stopped := stop():
             break
-        found.append(improve(loose, [plan], moves, settings.rounds, settings.price, pressure, stop, guard))
+        found.append(improve(loose, [plan], moves, settings.rounds, settings.price, pressure, stop, guard, usable))
     found += elite[len(found) :]
     costs = [float(price_by_term(work, plan, PRICES[settings.price]).sum()) for plan in found]
     return [found[at] for at in np.argsort(costs, kind="stable")], stopped

@@ -44,7 +44,7 @@ RULES = {
     "Grown": "place best_fit, new_node, postpone;  finish grow by speedup;",
     "Moves": """place best_fit, new_node, postpone;  randomise order swapping with probability 0.3;
   repeat 5 keep best total;  improve 2 best rounds all with swap_tardy_any(10), swap_postponed_running, faster_type(10),
-  double_gpus(10), regroup_gpus(10), repack_node(0), repack_two(5);""",
+  double_gpus(10), regroup_gpus(10), repack_node(0), repack_two(5), insert_job(0);""",
     "Backfilled": "place backfill;",
     "Conserving": "place backfill conservative;",
     "Shared": "place fair_share;",

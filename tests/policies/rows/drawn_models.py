@@ -161,6 +161,7 @@ policy Improving for Drawn extends Drawing {{
   improve 2 best rounds all with swap_tardy_costly(10), swap_tardy_any(10), swap_postponed_running, faster_type(10),
     double_gpus(10), halve_gpus(10), regroup_gpus(10), repack_node(0), repack_two(20);
 }}
+policy Inserting for Drawn extends Queue {{ improve 1 best rounds all with insert_job(2); }}
 scenario S for Drawn {{
   Jobs = {{ {", ".join(one.jobs)} }};  Nodes = {{ {", ".join(one.nodes)} }};  Racks = {{ r1, r2 }};
   Teams = {{ red, blue, green }};  Types = {{ {"small, large" if one.world == "types" else ""} }};

@@ -10,7 +10,7 @@ from drawn_models import RULES, WORLDS, Drawn, broken_rules, cost, drawn
 import gpusched_dsl as gs
 
 OF_THE_LIBRARY = ("FIFO", "SJF", "SRTF", "LAS", "EASY", "Conservative", "FairShare", "MaxMin")
-OF_THE_MODEL = ("Queue", "FirstFit", "Drawing", "Improving")
+OF_THE_MODEL = ("Queue", "FirstFit", "Drawing", "Improving", "Inserting")
 SEEDS = 55  # each world with each rule first
 
 

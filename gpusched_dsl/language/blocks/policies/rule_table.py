@@ -170,6 +170,7 @@ KEEP = {
 
 _WAITING = (Parameter("length", "number of examined postponed jobs, the most expensive first (0: all)", "10"),)
 _LENGTH = (Parameter("length", "number of examined jobs of the list of a move, the worst first", "10"),)
+_BOTH = (Parameter("length", "number of postponed and of running jobs, the most expensive first (0: all)", "10"),)
 IMPROVE = {
     "swap_tardy_costly": RuleShape("a late job swaps places with a costly job that is on time", _LENGTH),
     "swap_tardy_any": RuleShape("a late job swaps places with any other job", _LENGTH),
@@ -180,6 +181,9 @@ IMPROVE = {
     "regroup_gpus": RuleShape("the GPUs of the node of a late job are divided again among its jobs", _LENGTH),
     "repack_node": RuleShape("a node is packed again with the best of its jobs and the postponed jobs", _WAITING),
     "repack_two": RuleShape("two nodes are packed again with the best of their jobs and the postponed jobs", _WAITING),
+    "insert_job": RuleShape(
+        "a job takes a place of any node in any of its ways; jobs without room beside it go elsewhere, or wait", _BOTH
+    ),
 }  # fmt: skip
 RULES = {"place": PLACE, "finish": FINISH, "keep": KEEP, "improve": IMPROVE}
 ADDED_AFTER = ("place", "finish", "improve")  # verbs with rules and moves of other packages

@@ -89,7 +89,7 @@ def keeps_rows(guard: RowGuard | None, plan: Schedule, change: ScheduleChange) -
 def apply(work: Workload, plan: Schedule, change: ScheduleChange) -> None:
     """Carry a change out, in place."""
     for i in range(change.shape[0]):
-        _take_out(work, plan, change.job[i])
+        take_out(work, plan, change.job[i])
     n = change.shape[1]
     if n >= 0:
         before, after = plan.kind[n], change.shape[2]
@@ -116,7 +116,8 @@ def _close(work: Workload, plan: Schedule, n: int) -> None:
 
 
 @compiled_in_place
-def _take_out(work: Workload, plan: Schedule, j: int) -> None:
+def take_out(work: Workload, plan: Schedule, j: int) -> None:
+    """Remove a job from its node, if it runs; the node keeps its kind."""
     w, n, g = plan.way[j], plan.node[j], plan.gpu[j]
     if w < 0:
         return

@@ -39,11 +39,17 @@ class DeltaEvaluation(NamedTuple):
     late: Ints  # (J,) jobs that run and are late, the latest first; `counts[0]` of them
     costly: Ints  # (J,) jobs that run and are on time, the dearest first; `counts[1]` of them
     counts: Ints  # (2,)
+    usable: Ints  # (W,) 1: moves may give the job this way
     guard: RowGuard | None = None  # no change breaks one of its rows
 
 
-def empty_delta_evaluation(work: Workload, price_kind: int, pressure: Floats) -> DeltaEvaluation:
-    """Return empty data for schedules of a workload; `pressure` (J,) is higher for more urgent jobs."""
+def empty_delta_evaluation(
+    work: Workload, price_kind: int, pressure: Floats, usable: Ints | None = None
+) -> DeltaEvaluation:
+    """Return empty data for schedules of a workload; `pressure` (J,) is higher for more urgent jobs.
+
+    `usable` (W,) is 1 for the ways that moves may give to jobs, by default all.
+    """
     jobs, nodes = len(work.due), len(work.node_kind)
 
     def ints(length: int) -> Ints:
@@ -67,6 +73,7 @@ def empty_delta_evaluation(work: Workload, price_kind: int, pressure: Floats) ->
         late=ints(jobs),
         costly=ints(jobs),
         counts=ints(2),
+        usable=np.ones(len(work.job), dtype=np.int64) if usable is None else usable,
     )
 
 

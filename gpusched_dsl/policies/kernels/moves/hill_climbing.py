@@ -8,6 +8,7 @@ from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.policies.kernels.compiled import compiled
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, apply, copy_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance, update_delta_evaluation
+from gpusched_dsl.policies.kernels.moves.insertion import insert_job
 from gpusched_dsl.policies.kernels.moves.regroup import regroup_gpus
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import MANY_NODES, repack_node, repack_two
 from gpusched_dsl.policies.kernels.moves.shapes import best_resize, faster_type
@@ -19,6 +20,8 @@ SWAP_TARDY_COSTLY, SWAP_TARDY_ANY = MOVE_CODES["swap_tardy_costly"], MOVE_CODES[
 SWAP_POSTPONED_RUNNING, FASTER_TYPE = MOVE_CODES["swap_postponed_running"], MOVE_CODES["faster_type"]
 DOUBLE_GPUS, HALVE_GPUS = MOVE_CODES["double_gpus"], MOVE_CODES["halve_gpus"]
 REGROUP_GPUS, REPACK_NODE, REPACK_TWO = MOVE_CODES["regroup_gpus"], MOVE_CODES["repack_node"], MOVE_CODES["repack_two"]
+
+INSERT_JOB = MOVE_CODES["insert_job"]
 
 
 @compiled
@@ -59,6 +62,8 @@ def climb(
                 gain = repack_node(work, plan, delta, lengths[i], trial)
             elif moves[i] == REPACK_TWO and (best == 0.0 or not many):
                 gain = repack_two(work, plan, delta, lengths[i], trial)
+            elif moves[i] == INSERT_JOB:
+                gain = insert_job(work, plan, delta, lengths[i], trial)
             if gain < best - margin:
                 best = gain
                 copy_change(change, trial)
