@@ -13,7 +13,13 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
-from gpusched_dsl.policies.kernels.free_capacity import copy_schedule, fits_empty, has_room, put, shared_gpu
+from gpusched_dsl.policies.kernels.free_capacity import (
+    copy_schedule,
+    has_capacity_when_empty,
+    has_room,
+    put,
+    tightest_gpu,
+)
 from gpusched_dsl.policies.kernels.moves.change import ScheduleChange, clear, name_job, take_out
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import DeltaEvaluation, tolerance
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import copy_of, members
@@ -190,9 +196,12 @@ def insert_first(work: Workload, trial: Schedule, usable: Ints, own: Ints, a: in
         for r in range(work.room.shape[1]):
             trial.left[m, r] = work.room[k, r]
     empty = trial.jobs[m] == 0
-    if not (fits_empty(work, k, w) if empty else has_room(work, trial, m, w)):
+    size = work.size[w]
+    if empty and not has_capacity_when_empty(work.units, work.parts, work.needs, work.room, k, size, w):
         return False
-    put(work, trial, a, m, w, shared_gpu(trial, m, work.size[w]), 0)
+    if not empty and not has_room(work, trial, m, w):
+        return False
+    put(work, trial, a, m, w, tightest_gpu(trial.spare, m, work.size[w]), 0)
     return True
 
 
@@ -238,7 +247,7 @@ def _put_if_admitted(work: Workload, trial: Schedule, guard: RowGuard | None, j:
         if not take(guard, column_of(guard, w, n), 1.0):
             undo(guard, at)
             return
-    put(work, trial, j, n, w, shared_gpu(trial, n, work.size[w]), 0)
+    put(work, trial, j, n, w, tightest_gpu(trial.spare, n, work.size[w]), 0)
 
 
 @compiled_in_place
