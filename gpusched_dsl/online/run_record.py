@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.simulation.world import World
 
@@ -92,6 +93,11 @@ class RunOutcome:
     extra: Mapping[str, Any] = field(default_factory=dict)
     event_by_event: tuple[str, ...] = ()
     broken: BrokenPlans | None = None
+
+    @property
+    def clock(self) -> RunClock:
+        """The clock for readers: dates, if the scenario has a calendar."""
+        return RunClock(self.unit, self.base.store.calendar)
 
     @property
     def total(self) -> float:

@@ -7,10 +7,9 @@ from itertools import groupby
 import polars as pl
 
 from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import percent_text, with_unit
+from gpusched_dsl.language.text.numbers import percent_text, short, with_unit
 from gpusched_dsl.reporting.flexibility_data import FlexibilityData, FlexibleDay
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
-from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.solving.flexibility.guarantee import CONFIDENCE
 
 MOST_SHOWN = 12  # days, and jobs that move; files have all

@@ -13,9 +13,9 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.numbers import count_text, percent_text, with_unit
+from gpusched_dsl.language.text.numbers import count_text, percent_text, short, with_unit
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.clock_time import clock_time
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.branching import Loop, fork, is_drawn, run_until
@@ -33,13 +33,13 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.workflows.starts.alternatives import SAMPLES as CHANGE_SAMPLES
 from gpusched_dsl.workflows.starts.alternatives import StartAlternatives, find_alternatives
 from gpusched_dsl.workflows.starts.candidates import Values
 
 SAMPLES = 100
 QUANTILES = (0.1, 0.5, 0.9)
+TIMES = ("start", "end")  # dates, if there is a calendar
 LATE = ROUNDING  # of a time: a job is late from here on
 SCHEMA_VERSION = 1
 
@@ -59,7 +59,7 @@ class Estimate(Report):
     state: str
     submitted: float
     due: float
-    unit: str
+    clock: RunClock
     money: str
     start: Floats
     end: Floats
@@ -68,6 +68,11 @@ class Estimate(Report):
     drawn: bool
     plans: int
     alternatives: StartAlternatives | None = None
+
+    @property
+    def unit(self) -> str:
+        """The unit of times, "" for none."""
+        return self.clock.name
 
     @property
     def samples(self) -> int:
@@ -92,7 +97,7 @@ class Estimate(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the document of `gsdsl estimate --json`."""
-        quantities = {}
+        quantities: dict[str, dict[str, Any]] = {}
         for name in ("start", "end", "cost", "tardiness"):
             values = getattr(self, name)
             quantities[name] = {
@@ -100,14 +105,18 @@ class Estimate(Report):
                 "quantiles": {f"{share:g}": self.quantile(name, share) for share in QUANTILES},
                 "values": [None if np.isnan(value) else value for value in values.tolist()],
             }
+            if name in TIMES and self.clock.dates is not None:
+                dates = {f"{share:g}": self._date(name, share) for share in QUANTILES}
+                quantities[name]["dates"] = dates
         return {
             "schema_version": SCHEMA_VERSION,
             "job": self.job,
             "at": self.at,
+            "at_date": self.clock.iso(self.at),
             "state": self.state,
             "submitted": self.submitted if np.isfinite(self.submitted) else None,
             "due": self.due if np.isfinite(self.due) else None,
-            "unit": self.unit,
+            "unit": self.clock.name,
             "money": self.money,
             "samples": self.samples,
             "unfinished": self.unfinished,
@@ -127,10 +136,10 @@ class Estimate(Report):
 
     def lines(self) -> list[str]:
         """Return the output of `gsdsl estimate`."""
-        when = f"submitted at {with_unit(short(self.submitted), self.unit)}"
+        when = f"submitted at {self.clock.text(self.submitted)}"
         if np.isfinite(self.due):
-            when += f", due at {with_unit(short(self.due), self.unit)}"
-        lines = [self.title, "", f"{self.job} at {with_unit(short(self.at), self.unit)}: {self.state}, {when}"]
+            when += f", due at {self.clock.text(self.due)}"
+        lines = [self.title, "", f"{self.job} at {self.clock.text(self.at)}: {self.state}, {when}"]
         if self.samples == 1:
             lines.append("no random quantities: this is the result" if not self.drawn else "one run from this time")
         else:
@@ -146,22 +155,37 @@ class Estimate(Report):
     @property
     def _names(self) -> list[tuple[str, str]]:
         """Return the names of the reported quantities, each with its unit."""
-        names = [("start", self.unit), ("end", self.unit), ("cost", self.money)]
-        return [*names, ("tardiness", self.unit)] if np.isfinite(self.due) else names
+        unit = self.clock.name
+        times = [(name, "" if self.clock.dates is not None else unit) for name in TIMES]
+        names = [*times, ("cost", self.money)]
+        return [*names, ("tardiness", unit)] if np.isfinite(self.due) else names
+
+    def _text(self, name: str, value: float | None) -> str:
+        """Return a value for readers: times that are not durations as dates, if there is a calendar."""
+        if name in TIMES and value is not None and self.clock.dates is not None:
+            return self.clock.text(value)
+        return short(value)
+
+    def _date(self, name: str, share: float) -> str | None:
+        value = self.quantile(name, share)
+        return None if value is None else self.clock.iso(value)
 
     def _values(self) -> list[str]:
         """Return the values of the only run."""
         width = max(len(name) for name, _ in self._names)
-        return [f"  {name:<{width}}  {with_unit(short(self.quantile(name, 0.5)), unit)}" for name, unit in self._names]
+        return [
+            f"  {name:<{width}}  {with_unit(self._text(name, self.quantile(name, 0.5)), unit)}"
+            for name, unit in self._names
+        ]
 
     def _grid(self) -> Grid:
         names = self._names
         columns = [GridColumn("", [name for name, _ in names])]
         for share in QUANTILES:
-            texts = [short(self.quantile(name, share)) for name, _ in names]
+            texts = [self._text(name, self.quantile(name, share)) for name, _ in names]
             columns.append(GridColumn("median" if share == 0.5 else f"{share:.0%}", texts, right=True))
-        means = [_mean(getattr(self, name)) for name, _ in names]
-        columns.append(GridColumn("mean", [short(mean) for mean in means], right=True))
+        means = [self._text(name, _mean(getattr(self, name))) for name, _ in names]
+        columns.append(GridColumn("mean", means, right=True))
         return Grid((*columns, GridColumn("", [unit for _, unit in names])))
 
 
@@ -194,7 +218,7 @@ def estimate(
     """
     loop = open_run(workspace, config)
     code = job_code(loop.setup, job)
-    when = float(loop.world.arrival[code]) if at is None else clock_time(at, loop.unit)
+    when = float(loop.world.arrival[code]) if at is None else loop.run_clock.read(at)
     _run_to_time(loop, code, str(job), when)
 
     def branch(seed: int, last: bool) -> Loop:
@@ -225,7 +249,7 @@ def estimate_live(
     when = loop.now if at is None else max(at, loop.now)
     status = int(loop.world.status[code])
     if status in (DONE, GONE):
-        ended = with_unit(short(float(loop.world.end[code])), loop.unit)
+        ended = loop.run_clock.text(float(loop.world.end[code]))
         raise no_plan_error(f"`{job}` is {STATES[status]} since {ended}", "choose a job that has not ended")
 
     bases: dict[int, Base] = {}
@@ -307,7 +331,7 @@ def _estimate_from(
         state=state,
         submitted=float(loop.world.arrival[code]),
         due=min(end.due for end in ends),
-        unit="" if loop.unit == "1" else loop.unit,
+        clock=loop.run_clock,
         money="" if money == "1" else money,
         start=np.array([end.start for end in ends]),
         end=np.array([end.end for end in ends]),
@@ -360,11 +384,11 @@ def _run_to_time(loop: Loop, code: int, name: str, when: float) -> None:
     if not np.isfinite(when):
         raise no_plan_error(f"`{name}` never arrives", "choose a job that arrives in the scenario")
     if ended := run_until(loop, when):
-        raise no_plan_error(f"the run is over before {when:g} {loop.unit}: {ended}", "choose an earlier time")
+        raise no_plan_error(f"the run is over before {loop.run_clock.text(when)}: {ended}", "choose an earlier time")
     status = loop.world.status[code]
     if status in (DONE, GONE):
-        last = float(loop.world.end[code])
-        raise no_plan_error(f"`{name}` is {STATES[int(status)]} at {last:g} {loop.unit}", "choose an earlier time")
+        last = loop.run_clock.text(float(loop.world.end[code]))
+        raise no_plan_error(f"`{name}` is {STATES[int(status)]} at {last}", "choose an earlier time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from gpusched_dsl.explaining.decisions.counterfactuals import (
 )
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.language.text.numbers import count_text, with_unit
+from gpusched_dsl.language.text.numbers import count_text, short, with_unit
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.clock_time import clock_time
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.loops.branching import Loop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
@@ -34,7 +34,6 @@ from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.workflows.estimate import job_code, job_of_live, no_plan_error, title_of
 
 SECONDS = 60.0
@@ -63,7 +62,7 @@ class DecisionExplanation(Report):
     title: str
     job: str
     at: float
-    unit: str
+    clock: RunClock
     planned_at: float
     method: str
     runs: bool
@@ -75,13 +74,18 @@ class DecisionExplanation(Report):
     free: ForcedDecision | None = None
     followed: str = ""
 
+    @property
+    def unit(self) -> str:
+        """The unit of times, "" for none."""
+        return self.clock.name
+
     def lines(self) -> list[str]:
         """Return the output of `gsdsl why`."""
         lines = [self.title, ""]
         state = f"runs: {', '.join(self.plan.entries)}" if self.runs else "waits"
         method = f"{self.method}, which follows {self.followed}," if self.followed else self.method
-        source = f"by the plan of {method} at {with_unit(short(self.planned_at), self.unit)}"
-        lines += [f"{self.job} at {with_unit(short(self.at), self.unit)} {state}, {source}"]
+        source = f"by the plan of {method} at {self.clock.text(self.planned_at)}"
+        lines += [f"{self.job} at {self.clock.text(self.at)} {state}, {source}"]
         if self.turn is not None:
             lines += ["", *turn_lines(self.turn)]
         lines += ["", *self._model_lines()]
@@ -118,8 +122,10 @@ class DecisionExplanation(Report):
             "schema_version": SCHEMA_VERSION,
             "job": self.job,
             "at": self.at,
-            "unit": self.unit,
+            "at_date": self.clock.iso(self.at),
+            "unit": self.clock.name,
             "planned_at": self.planned_at,
+            "planned_at_date": self.clock.iso(self.planned_at),
             "method": self.method,
             "followed": self.followed or None,
             "runs": self.runs,
@@ -184,7 +190,7 @@ def why(
 
             steps = RecordedSteps(stack.enter_context(Journal.read(config.journal)))
         loop = loop_of(setup, journal=steps)
-        at = clock_time(at, loop.unit)
+        at = loop.run_clock.read(at)
         moment = moment_at(loop, at)
     return explain_moment(loop, moment, code, str(job), at, judge=judge, clock=clock)
 
@@ -201,7 +207,6 @@ def explain_moment(
 ) -> DecisionExplanation:
     """Explain the plan of a moment for a job of the run. Raises DiagnosticError as `why` does."""
     limits = loop.config.permissions.limits()
-    unit = "" if loop.unit == "1" else loop.unit
     inner = None if moment is None else job_in(moment, loop.jobs_root, code)
     status = int(loop.world.status[code])
     # No plan follows the end of the last job, or one that the block does not replan on. Slots are executed ahead.
@@ -209,14 +214,23 @@ def explain_moment(
     if moment is None or inner is None or has_left:
         state = STATES[status]
         reason = "no plan was computed until then" if moment is None else f"`{job}` is {state} and not in any plan"
-        raise no_plan_error(f"at {with_unit(short(at), unit)} {reason}", "choose a time at which the job is present")
+        raise no_plan_error(f"at {loop.run_clock.text(at)} {reason}", "choose a time at which the job is present")
     planner = loop.planner.planner if isinstance(loop.planner, StatelessPlanner) else loop.planner
     policy, followed = _policy_of(planner, moment)
     turn = None if policy is None else turn_of(policy, moment, inner, limits)
     question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), limits)
     plan = question.evaluate_plan()
     answer = DecisionExplanation(
-        title_of(loop), job, at, unit, moment.now, moment.step.method, question.runs, plan, turn, followed=followed
+        title_of(loop),
+        job,
+        at,
+        loop.run_clock,
+        moment.now,
+        moment.step.method,
+        question.runs,
+        plan,
+        turn,
+        followed=followed,
     )
     if plan.cost is None:
         return answer

@@ -13,7 +13,7 @@ from gpusched_dsl.cli.arguments.parse import parse
 from gpusched_dsl.cli.arguments.values import duration, fraction, time_of_run
 from gpusched_dsl.cli.completion import SCRIPTS, candidates
 from gpusched_dsl.language.diagnostics.codes import CODES
-from gpusched_dsl.online.clock_time import clock_time
+from gpusched_dsl.online.clock_time import RunClock
 
 Run = Callable[..., object]
 FIGURE1 = "gsdsl:capacity_planning/scenarios/figure1.gsm"
@@ -40,12 +40,13 @@ def test_gaps_and_times_of_a_run() -> None:
         with pytest.raises(ArgumentTypeError):
             fraction(text)
     assert time_of_run("11.7h") == "11.7h"
-    assert clock_time("11.7h", "h") == pytest.approx(11.7) == clock_time(11.7, "h") == clock_time("11.7", "h")
-    assert clock_time("90m", "h") == pytest.approx(1.5) == clock_time("1.5h", "h")
-    assert clock_time("11", "1") == 11
-    for at, unit in (("11h", "1"), ("11parsecs", "h"), ("late", "h")):
+    hours = RunClock("h")
+    assert hours.read("11.7h") == pytest.approx(11.7) == hours.read(11.7) == hours.read("11.7")
+    assert hours.read("90m") == pytest.approx(1.5) == hours.read("1.5h")
+    assert RunClock("1").read("11") == 11
+    for at, unit in (("11h", "1"), ("11parsecs", "h"), ("late", "h"), ("2026-10-25", "h"), ("2026-10-25", "1")):
         with pytest.raises(gs.DiagnosticError, match="GSM4011"):
-            clock_time(at, unit)
+            RunClock(unit).read(at)
 
 
 @pytest.mark.parametrize(

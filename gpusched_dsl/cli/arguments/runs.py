@@ -139,8 +139,8 @@ def _add_online(parser: Parser) -> None:
 
 
 def _add_at(parser: Parser, help: str, *, required: bool = False) -> None:
-    """Add a time of the run, with a unit or in that of the clock."""
-    shown = f"{help}, such as 11.7h, or 11.7 in the unit of the run's clock"
+    """Add a time of the run: with a unit, in that of the clock, or a date."""
+    shown = f"{help}, such as 11.7h, 11.7 in the unit of the run's clock, or '2026-10-29 15:00'"
     parser.add_argument("--at", type=time_of_run, required=required, metavar="TIME", help=shown)
 
 

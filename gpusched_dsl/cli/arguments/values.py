@@ -109,8 +109,11 @@ def fraction(text: str) -> float:
 
 
 def time_of_run(text: str) -> str:
-    """Check a time of a run: `11.7` in the unit of its clock, or `11.7h`, which the run converts."""
-    duration(text)
+    """Check a time of a run: `11.7` in the unit of its clock, or `11.7h`, or a date, which the run converts."""
+    from gpusched_dsl.online.clock_time import looks_like_date  # here, as `--help` needs no clock
+
+    if not looks_like_date(text):
+        duration(text)
     return text.strip()
 
 

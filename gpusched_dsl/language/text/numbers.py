@@ -75,3 +75,15 @@ def align(values: Sequence[float | None]) -> list[str]:
 
 def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit}" if unit else text
+
+
+SHORT_DIGITS = 5
+
+
+def short(value: float | int | None, digits: int = SHORT_DIGITS) -> str:
+    """Return a number of a report with few digits: `0.66667`, `1234.5`, `12`; `-` for None."""
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"

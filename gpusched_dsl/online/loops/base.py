@@ -16,6 +16,7 @@ from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, LoopClock
 from gpusched_dsl.online.data.past import CurrentPlan, KeptValues, Past
@@ -106,6 +107,11 @@ class SimulationLoop:
     @property
     def unit(self) -> str:
         return str(self.setup.clock)
+
+    @property
+    def run_clock(self) -> RunClock:
+        """The clock for readers: dates, if the scenario has a calendar."""
+        return RunClock(self.unit, self.base.store.calendar)
 
     # --- the current state -------------------------------------------------------------------------------------------
 
@@ -243,7 +249,7 @@ class SimulationLoop:
 
     def _with_open_variables(self, instance: Instance, plan: Plan) -> Plan:
         """Return the plan with the open variables that this run reads, or warn once that there are no such values."""
-        when = f"{self.world.now:g} {self.unit}"
+        when = self.run_clock.text(self.world.now)
         plan, warning = self.completion(instance, plan, self.config.time_limit, when)
         if warning is not None:
             self.diagnostics.warn_once(warning)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.online.clock_time import RunClock
 
 DIGITS = 8  # significant digits of numbers on pages, relative to the largest number of their column
 SLUG_LENGTH = 60
@@ -36,20 +37,34 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """The common horizontal axis of a result: from `low` to `high` in `unit`; `slots` have only integers."""
+    """The common horizontal axis of a result: from `low` to `high` in `unit`; `slots` have only integers.
+
+    With the clock of a run that has a calendar, its times are shown as dates.
+    """
 
     low: float
     high: float
     unit: str
     slots: bool = False
+    clock: RunClock | None = None
 
     def document(self) -> dict[str, Any]:
-        return {"low": self.low, "high": self.high, "unit": self.unit, "slots": self.slots}
+        found = {"low": self.low, "high": self.high, "unit": self.unit, "slots": self.slots}
+        return found if self.clock is None or self.clock.dates is None else {**found, "dates": self._dates(self.clock)}
+
+    def _dates(self, clock: RunClock) -> dict[str, Any]:
+        """Return the milliseconds since 1970 at time 0, the seconds of the unit, and a zone that browsers know."""
+        assert clock.calendar is not None
+        start, zone = clock.calendar.date(0.0), clock.calendar.zone
+        epoch, offset = start.timestamp(), start.utcoffset()
+        if offset is not None and not zone[:1].isalpha():  # `+02:00`: a clock without changes
+            epoch, zone = epoch + offset.total_seconds(), "UTC"
+        return {"epoch": round(1000 * epoch), "seconds": clock.seconds, "zone": zone}
 
 
-def time_axis(low: float, high: float, unit: str, *, slots: bool = False) -> TimeAxis:
+def time_axis(low: float, high: float, unit: str, *, slots: bool = False, clock: RunClock | None = None) -> TimeAxis:
     """Return an axis that is never empty."""
-    return TimeAxis(low, high if high > low else low + 1.0, unit, slots)
+    return TimeAxis(low, high if high > low else low + 1.0, unit, slots, clock)
 
 
 def file_names(figures: Sequence[Figure]) -> list[str]:

@@ -38,7 +38,7 @@ TITLES = {
 
 def run_figures(result: RunResultData, most_stays: int = MOST_STAYS) -> list[Figure]:
     """Return the figures of one run; a run with more stretches of jobs has no schedule, but the utilisation."""
-    axis = time_axis(0.0, max(result.outcome.world.now, 1e-9), result.unit)
+    axis = time_axis(0.0, max(result.outcome.world.now, 1e-9), result.unit, clock=result.clock)
     prices = _prices(result)
     stays, nodes, capacity = _stays(result)
     figures: list[Figure] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gpusched_dsl.language.text.numbers import percent_text
+from gpusched_dsl.language.text.numbers import percent_text, short
 from gpusched_dsl.reporting.figures.run_figures import run_bars, run_figures
 from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS
 from gpusched_dsl.reporting.grid import Grid
@@ -22,8 +22,8 @@ from gpusched_dsl.reporting.pages.page import (
 )
 from gpusched_dsl.reporting.runs.decisions import decisions_table
 from gpusched_dsl.reporting.runs.metrics import METRICS, SHARE
-from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.reporting.runs.summary import summary_lines, title
+from gpusched_dsl.reporting.runs.tables import JOB_TIMES, STEP_TIMES, for_readers
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
@@ -91,7 +91,8 @@ def _group_tables(result: RunResultData) -> Iterator[PageTable]:
 
 def _decisions_table(result: RunResultData, most: int) -> PageTable:
     table, count = decisions_table(result.history, most)
-    units = {"time": result.unit, "waited": result.unit}
+    units = {"waited": result.unit} | _unit_of_times(result, STEP_TIMES)
+    table = for_readers(table, result.clock, STEP_TIMES)
     return _table(f"Decisions{_left_out('first', table.height, count)}", table, units)
 
 
@@ -101,7 +102,8 @@ def _plans_table(result: RunResultData, most: int) -> Iterator[PageTable]:
     if not steps.height:
         return
     shown = steps.head(most).with_columns(pl.col("why").list.join(" and "))
-    units = {"time": result.unit, "plan_seconds": "s", "build_seconds": "s", "other_seconds": "s"}
+    units = {"plan_seconds": "s", "build_seconds": "s", "other_seconds": "s"} | _unit_of_times(result, STEP_TIMES)
+    shown = for_readers(shown, result.clock, STEP_TIMES)
     yield _table(f"Plans{_left_out('first', shown.height, steps.height)}", shown, units)
 
 
@@ -128,7 +130,12 @@ def _jobs_table(result: RunResultData, most: int) -> PageTable:
         if more
         else ""
     )
-    return _table(f"Jobs{left_out}", jobs)
+    return _table(f"Jobs{left_out}", for_readers(jobs, result.clock, JOB_TIMES))
+
+
+def _unit_of_times(result: RunResultData, times: tuple[str, ...]) -> dict[str, str]:
+    """Return the unit of columns with times, which dates do not have."""
+    return {} if result.clock.dates is not None else dict.fromkeys(times, result.unit)
 
 
 def _left_out(which: str, shown: int, count: int) -> str:

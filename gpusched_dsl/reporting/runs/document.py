@@ -16,7 +16,7 @@ def document(result: RunResultData) -> dict[str, Any]:
     """Return the result as nested dictionaries and lists for JSON; NaN and infinite numbers become None."""
     outcome, info = result.outcome, result.run_info
     model = outcome.online.base
-    bound = result.bound
+    bound, calendar = result.bound, result.clock.dates
     found: dict[str, Any] = {
         "format": FORMAT,
         "model": model.name,
@@ -26,6 +26,7 @@ def document(result: RunResultData) -> dict[str, Any]:
         "fallback": info.fallback,
         "ended": result.ended,
         "units": {"time": result.unit, "money": result.money},
+        "calendar": None if calendar is None else {"start": calendar.iso(0.0), "zone": calendar.zone},
         "total": result.total,
         "costs": result.costs,
         "quantities": [

@@ -10,13 +10,12 @@ import polars as pl
 
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.checked import Element, TextType
-from gpusched_dsl.language.text.numbers import percent_number
+from gpusched_dsl.language.text.numbers import percent_number, short
 from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.simulation.world import DONE
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 from gpusched_dsl.reporting.runs.fairness import bounded_slowdowns, finish_time_fairness, jain, slowdowns
 from gpusched_dsl.reporting.runs.job_times import busy_times, tardiness_of, waiting_times
-from gpusched_dsl.reporting.runs.short_numbers import short
 
 Number = float | None
 MOST_DISTINCT = 12  # of so many jobs, texts that all differ are an attribute too

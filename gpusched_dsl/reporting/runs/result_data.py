@@ -10,6 +10,7 @@ from gpusched_dsl.ir.contradiction import contradiction
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.bounds.gap_parts import GapParts
 from gpusched_dsl.online.bounds.single_job import RunBound
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.history import RunHistory, costs_of
 from gpusched_dsl.online.progress import CostSamples
 from gpusched_dsl.online.run_info import RunInfo
@@ -65,6 +66,11 @@ class RunResultData:
     def unit(self) -> str:
         """Return the unit of times; `""` if the model has none."""
         return "" if self.outcome.unit == "1" else self.outcome.unit
+
+    @property
+    def clock(self) -> RunClock:
+        """Return the clock of times: with dates, if the scenario has a calendar."""
+        return self.outcome.clock
 
     @property
     def money(self) -> str:
@@ -180,7 +186,7 @@ class RunResultData:
         """Return a row per plan: its time and reason, its method, its changes, and its computing time."""
         from gpusched_dsl.reporting.runs.tables import steps_table
 
-        return steps_table(self.outcome.steps)
+        return steps_table(self.outcome.steps, self.clock)
 
     @cached_property
     def node_types(self) -> pl.DataFrame:

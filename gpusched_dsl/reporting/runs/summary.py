@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.language.text.numbers import align, count_text, number_text, percent_text, seconds_text, with_unit
+from gpusched_dsl.language.text.numbers import (
+    align,
+    count_text,
+    number_text,
+    percent_text,
+    seconds_text,
+    short,
+    with_unit,
+)
 from gpusched_dsl.online.run_record import EXPECTED
 from gpusched_dsl.reporting.grid import plain
 from gpusched_dsl.reporting.runs.groups import group_footer, group_grid
 from gpusched_dsl.reporting.runs.metrics import is_fast_replay
-from gpusched_dsl.reporting.runs.short_numbers import short
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result_data import RunResultData
@@ -38,13 +45,22 @@ def title(result: RunResultData) -> str:
 
 def summary_lines(result: RunResultData) -> list[str]:
     """Return the end of the run, costs by term, bound, and metrics of jobs, nodes and plans, in two columns."""
-    fields = [("ended", ENDED.get(result.ended, result.ended))]
+    fields = [("ended", ENDED.get(result.ended, result.ended)), *_dates(result)]
     if result.outcome.broken is not None:
         fields.append(("broken", broken_text(result)))
     fields += [*_main_lines(result), *_nodes(result)]
     fields += _plans(result)
     width = max(len(word) for word, _ in fields) + GAP
     return [f"{word:<{width}}{text}".rstrip() for word, text in fields]
+
+
+def _dates(result: RunResultData) -> list[tuple[str, str]]:
+    """Return the dates of the start and the end of the run, if there is a calendar."""
+    calendar = result.clock.dates
+    if calendar is None:
+        return []
+    start, end = (result.clock.text(time) for time in (0.0, result.outcome.world.now))
+    return [("dates", f"{start} to {end} ({calendar.zone})")]
 
 
 def broken_text(result: RunResultData) -> str:
@@ -139,8 +155,8 @@ def _unfinished_jobs(result: RunResultData) -> list[tuple[str, str]]:
     if not len(present):
         return []
     names = result.history.labels(result.history.jobs_root, present[:MOST_NAMES])
-    arrivals = [short(at) for at in result.outcome.world.arrival[present[:MOST_NAMES]].tolist()]
-    shown = [f"{name} (since {with_unit(at, result.unit)})" for name, at in zip(names, arrivals, strict=True)]
+    arrivals = [result.clock.text(at) for at in result.outcome.world.arrival[present[:MOST_NAMES]].tolist()]
+    shown = [f"{name} (since {at})" for name, at in zip(names, arrivals, strict=True)]
     more = f" and {len(present) - MOST_NAMES:,} more" if len(present) > MOST_NAMES else ""
     return [("unfinished", ", ".join(shown) + more)]
 

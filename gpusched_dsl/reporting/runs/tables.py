@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.history import RunHistory, cost_of_jobs
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.world import STATES
@@ -13,6 +14,7 @@ from gpusched_dsl.reporting.runs.fairness import bounded_slowdowns, finish_time_
 from gpusched_dsl.reporting.runs.groups import attributes_of, labels_of
 from gpusched_dsl.reporting.runs.job_times import busy_times, tardiness_of, waiting_times
 
+JOB_TIMES, STRETCH_TIMES, STEP_TIMES = ("arrival", "start", "end", "due"), ("start", "end"), ("time",)
 COUNTED = {"resumes": "resume", "migrations": "migration", "resizes": "resize", "halts": "halt"}
 STEP_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "number": pl.Int64, "time": pl.Float64, "why": pl.List(pl.String), "method": pl.String, "status": pl.String,
@@ -56,14 +58,14 @@ def jobs_table(history: RunHistory) -> pl.DataFrame:
     found |= {name: _numbers(values(history)[rows]) for name, values in fairness.items()}
     for name in attributes_of(history):
         found[name if name not in found else f"{name}_"] = _texts(labels_of(history, name, rows), len(rows))
-    return pl.DataFrame(found)
+    return with_dates(pl.DataFrame(found), history.outcome.clock, JOB_TIMES)
 
 
 def schedule_table(history: RunHistory) -> pl.DataFrame:
     """Return the executed jobs: `job`, `node`, `node_type`, `gpus`, `start`, `end`; by start, then job."""
     parts = history.stretches
     nodes = [] if history.counts_nodes else history.labels(history.places_root, parts.place)
-    return pl.DataFrame(
+    table = pl.DataFrame(
         {
             "job": _texts(history.labels(history.jobs_root, parts.job)),
             "node": _texts(nodes, len(parts)),
@@ -73,16 +75,33 @@ def schedule_table(history: RunHistory) -> pl.DataFrame:
             "end": _numbers(parts.end),
         }
     )
+    return with_dates(table, history.outcome.clock, STRETCH_TIMES)
 
 
-def steps_table(steps: tuple[RunStep, ...]) -> pl.DataFrame:
+def steps_table(steps: tuple[RunStep, ...], clock: RunClock) -> pl.DataFrame:
     """A row per plan with the fields of `RunStep`."""
     columns = list(zip(*steps, strict=True)) if steps else [()] * len(STEP_COLUMNS)
     data = {
         name: pl.Series(name, [list(v) for v in column] if name == "why" else column, dtype=dtype)
         for (name, dtype), column in zip(STEP_COLUMNS.items(), columns, strict=True)
     }
-    return pl.DataFrame(data)
+    return with_dates(pl.DataFrame(data), clock, STEP_TIMES)
+
+
+def with_dates(table: pl.DataFrame, clock: RunClock, times: tuple[str, ...]) -> pl.DataFrame:
+    """Add `start_date` to `start`, and so on, in ISO 8601, if there is a calendar; null where a time has no date."""
+    if clock.dates is None:
+        return table
+    dates = {f"{name}_date": _texts(clock.isos(table[name].to_numpy()), table.height) for name in times}
+    return table.with_columns(**dates)
+
+
+def for_readers(table: pl.DataFrame, clock: RunClock, times: tuple[str, ...]) -> pl.DataFrame:
+    """Replace times by dates as people write them, if there is a calendar."""
+    if clock.dates is None:
+        return table
+    texts = {name: _texts(clock.texts(table[name].to_numpy()), table.height) for name in times}
+    return table.with_columns(**texts).drop([f"{name}_date" for name in times], strict=False)
 
 
 def node_types_table(history: RunHistory) -> pl.DataFrame:

@@ -10,12 +10,12 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.numbers import count_text
+from gpusched_dsl.language.text.numbers import count_text, short
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.simulation.world import DONE, WAITING
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
-from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.workflows.starts.candidates import Values, candidates
 from gpusched_dsl.workflows.starts.changes import ChangedRun, StartChange, have_ended
 
@@ -105,7 +105,7 @@ class StartAlternatives:
     start: Floats
     changes: tuple[StartAlternative, ...]
     refused: tuple[tuple[str, str], ...]
-    unit: str
+    clock: RunClock
     money: str
 
     @property
@@ -133,16 +133,18 @@ class StartAlternatives:
         starts = [_quantile(self.start, 0.5), *(c.quantile(0.5) for c in shown)]
         columns = [
             GridColumn("", ["no change", *(c.text for c in shown)]),
-            GridColumn("start (median)" if drawn else "start", [short(_finite(s)) for s in starts], right=True),
+            GridColumn("start (median)" if drawn else "start", [self._start_text(s) for s in starts], right=True),
         ]
         if drawn:
             high = [_quantile(self.start, 0.9), *(c.quantile(0.9) for c in shown)]
-            columns.append(GridColumn("90%", [short(_finite(s)) for s in high], right=True))
+            columns.append(GridColumn("90%", [self._start_text(s) for s in high], right=True))
         for heading, name in (("others later", "others_later"), ("others cost", "others_cost"), ("total cost", "cost")):
             texts = ["", *(_signed_text(_mean(getattr(c, name))) for c in shown)]
             columns.append(GridColumn(heading, texts, right=True))
         lines += ["", *plain(Grid(tuple(columns))).rstrip("\n").split("\n"), ""]
-        units = f"times in {self.unit}" if self.unit else "times without unit"
+        unit = self.clock.name
+        times = "durations" if self.clock.dates is not None else "times"
+        units = f"{times} in {unit}" if unit else "times without unit"
         lines.append(f"{units}, costs in {self.money}" if self.money else units)
         if len(helpful) > len(shown):
             lines.append(f"{count_text(len(helpful) - len(shown), 'more change')} would help less")
@@ -151,6 +153,11 @@ class StartAlternatives:
         unfinished = [c.text for c in shown if c.unfinished]
         lines += [f"jobs that never end with the change: {text}" for text in unfinished]
         return [*lines, *self._refused_lines()]
+
+    def _start_text(self, start: float) -> str:
+        """Return a start for readers; `-` where the job does not start."""
+        known = _finite(start)
+        return short(None) if known is None else self.clock.text(known) if self.clock.dates else short(known)
 
     def _refused_lines(self) -> list[str]:
         return [f"not possible: {text}: {reason}" for text, reason in self.refused]
@@ -198,9 +205,8 @@ def find_alternatives(
     )
     told = tuple((changes[n].text, reason) for n, reason in refused.items() if changes[n].kind == "values")
     money = str(loop.setup.money)
-    unit = "" if loop.unit == "1" else loop.unit
     starts = np.array([outcome.start for outcome in before[:count]])
-    return StartAlternatives(starts, tuple(found), told, unit, "" if money == "1" else money)
+    return StartAlternatives(starts, tuple(found), told, loop.run_clock, "" if money == "1" else money)
 
 
 def _to_the_end(loop: EventLoop, code: int, compared: Ints | None) -> FutureOutcome:

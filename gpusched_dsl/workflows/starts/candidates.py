@@ -12,14 +12,13 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.language.checked import Numeric, ParamRef
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
-from gpusched_dsl.language.text.numbers import with_unit
+from gpusched_dsl.language.text.numbers import short, with_unit
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.updates import with_values
 from gpusched_dsl.online.data.variations import with_copies, with_rows
 from gpusched_dsl.online.live.labels import refuse
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.simulation.world import RUNNING, WAITING
-from gpusched_dsl.reporting.runs.short_numbers import short
 from gpusched_dsl.workflows.starts.changes import StartChange
 
 MOST_OF_A_KIND = 6

@@ -146,3 +146,14 @@ test("a mean has its interval and unit in words", () => {
   assert.equal(report.lines_chart.words(line, 0, "$"), "3.25 (3 to 3.5) $");
   assert.equal(report.lines_chart.words(line, 1, ""), "4");
 });
+
+test("times of an axis with dates are those of the clock on the wall, told apart where it shows them twice", () => {
+  const axis = { unit: "h", dates: { epoch: Date.UTC(2026, 9, 24, 18), seconds: 3600, zone: "Europe/Berlin" } };
+  const shown = [0, 4.5, 6.5, 7.5, 8].map(time => report.numbers.moment(axis, time));
+  assert.deepEqual(shown, [
+    "Sat 2026-10-24 20:00", "Sun 2026-10-25 00:30", "Sun 2026-10-25 02:30 +02:00", "Sun 2026-10-25 02:30 +01:00",
+    "Sun 2026-10-25 03:00",
+  ]);
+  assert.equal(report.numbers.mark(axis, 4), "00:00\nSun 2026-10-25");
+  assert.equal(report.numbers.moment({ unit: "h" }, 4), "4 h");
+});

@@ -23,7 +23,7 @@ def test_scripts_without_a_browser() -> None:
         env={**os.environ, "GSDSL_PAGE_SCRIPTS": str(FOLDER)}, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "# pass 10" in done.stdout or "pass 10" in done.stdout
+    assert "# pass 11" in done.stdout or "pass 11" in done.stdout
 
 
 def test_every_script_is_on_the_page() -> None:

@@ -39,9 +39,9 @@ report.chartBase = (() => {
   });
 
   const timeAxis = (axis, more = {}) => ({
-    ...axisStyle(), type: "value", min: axis.low, max: axis.high, name: axis.unit, nameLocation: "end", nameGap: 6,
+    ...axisStyle(), type: "value", min: axis.low, max: axis.high, name: axis.dates ? axis.dates.zone : axis.unit, nameLocation: "end", nameGap: 6,
     minInterval: axis.slots ? 1 : undefined, ...more,
-    axisLabel: { ...axisStyle().axisLabel, showMaxLabel: false },
+    axisLabel: { ...axisStyle().axisLabel, showMaxLabel: false, formatter: value => report.numbers.mark(axis, value) },
   });
 
   const valueAxis = (unit, more = {}) => ({ ...axisStyle(), type: "value", name: unit, ...more });

@@ -1,7 +1,7 @@
 // Curves over time: each has a colour and a dash pattern, areas that add up have a pattern too.
 report.curvesChart = (() => {
   const { colour } = report.theme;
-  const { text, withUnit } = report.numbers;
+  const { text, moment } = report.numbers;
   const base = report.chartBase;
   const DASHES = ["solid", [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 4]];
   const COLOURS = 6;
@@ -23,7 +23,7 @@ report.curvesChart = (() => {
   function create(box, figure, view, title) {
     function tip(params) {
       const time = params[0].axisValue;
-      return report.words.tip(withUnit(time, figure.axis.unit), figure.curves.map(curve => {
+      return report.words.tip(moment(figure.axis, time), figure.curves.map(curve => {
         const value = at(curve, time);
         return value === null ? "" : `${curve.label}: ${text(value)} ${figure.unit}`;
       }));

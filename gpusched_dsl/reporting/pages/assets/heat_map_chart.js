@@ -1,7 +1,7 @@
 // Utilisation of nodes over time: darker (in dark colours: lighter) cells are used more. Equal neighbours are one cell.
 report.heatMapChart = (() => {
   const { colour, between } = report.theme;
-  const { text, withUnit } = report.numbers;
+  const { moment } = report.numbers;
   const base = report.chartBase;
   const STEP = 5; // per cent: cells of one row within a step are merged
 
@@ -26,7 +26,7 @@ report.heatMapChart = (() => {
   }
 
   function create(box, figure, view, title) {
-    const { low, high, unit } = figure.axis;
+    const { low, high } = figure.axis;
     const rows = figure.rows.length;
     const found = cells(figure.percent, rows, figure.spans);
     const time = column => low + ((high - low) * column) / figure.spans;
@@ -45,7 +45,7 @@ report.heatMapChart = (() => {
     function tip({ dataIndex }) {
       const cell = found[dataIndex];
       return report.words.tip(figure.rows[cell.row], [
-        `${Math.round(cell.percent)} % used`, `from ${text(time(cell.from))} to ${withUnit(time(cell.to), unit)}`,
+        `${Math.round(cell.percent)} % used`, `from ${moment(figure.axis, time(cell.from))} to ${moment(figure.axis, time(cell.to))}`,
       ]);
     }
 

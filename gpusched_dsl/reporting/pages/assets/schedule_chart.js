@@ -1,7 +1,7 @@
 // The schedule as a chart: bars of jobs in rows, the price behind them, and only what the view can show.
 report.scheduleChart = (() => {
   const { colour, jobColours } = report.theme;
-  const { text, withUnit, count } = report.numbers;
+  const { text, withUnit, moment, count } = report.numbers;
   const base = report.chartBase;
   const MOST_ROWS = 40; // of a view: the others are reached by moving
   const MOST_SHAPES = 3500;
@@ -124,7 +124,7 @@ report.scheduleChart = (() => {
       const shape = seriesId === "bars" ? state.shapes[dataIndex] : undefined;
       if (!shape) return "";
       const { unit } = figure.axis;
-      const time = `from ${text(shape.start)} to ${withUnit(shape.end, unit)}`;
+      const time = `from ${moment(figure.axis, shape.start)} to ${moment(figure.axis, shape.end)}`;
       if (shape.bar === undefined) return report.words.tip(count(shape.count, "short job"), [time, "zoom in to see each of them"]);
       const job = figure.stays.job[shape.bar];
       const type = figure.types[figure.stays.type[shape.bar]];
@@ -133,8 +133,8 @@ report.scheduleChart = (() => {
         time,
         `on ${figure.nodes[figure.stays.node[shape.bar]]}${type ? ` (${type})` : ""}`,
         report.scheduleRows.gpus(figure, shape.bar),
-        arrival === null ? "" : `arrived at ${withUnit(arrival, unit)}`,
-        due === null ? "" : `due at ${withUnit(due, unit)}`,
+        arrival === null ? "" : `arrived at ${moment(figure.axis, arrival)}`,
+        due === null ? "" : `due at ${moment(figure.axis, due)}`,
         figure.stays.late[shape.bar] !== 1 ? "" : due !== null && end !== null ? `late by ${withUnit(end - due, unit)}` : "late",
         ...figure.prices.slice(0, 3).map(p => `${p.name} at its start: ${text(report.priceBands.at(p, shape.start))} ${p.unit}`),
       ]);

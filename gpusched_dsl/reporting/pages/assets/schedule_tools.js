@@ -1,7 +1,7 @@
 // The controls above a schedule: rows by node or by job, the search for a job, zoom, and the key of its marks.
 report.scheduleTools = (() => {
   const { element } = report.words;
-  const { count, withUnit } = report.numbers;
+  const { count, moment } = report.numbers;
 
   function button(words, label, action) {
     const made = element("button", words);
@@ -40,7 +40,7 @@ report.scheduleTools = (() => {
       const job = found[at];
       const runs = chart.show(job);
       const end = figure.jobs.end[job];
-      const until = !runs ? ": does not run" : end === null ? "" : `: ends at ${withUnit(end, figure.axis.unit)}`;
+      const until = !runs ? ": does not run" : end === null ? "" : `: ends at ${moment(figure.axis, end)}`;
       said.textContent = `${at + 1} of ${count(found.length, "job")}: ${figure.jobs.names[job]}${until}`;
     };
     field.addEventListener("input", () => {

@@ -5,7 +5,7 @@ report.start = (() => {
   // What a chart shows, for those who cannot see it.
   function label(figure) {
     const words = [figure.title];
-    if (figure.axis) words.push(`over time, from ${report.numbers.text(figure.axis.low)} to ${report.numbers.withUnit(figure.axis.high, figure.axis.unit)}`);
+    if (figure.axis) words.push(`over time, from ${report.numbers.moment(figure.axis, figure.axis.low)} to ${report.numbers.moment(figure.axis, figure.axis.high)}`);
     if (figure.kind === "schedule") words.push(`${report.numbers.count(figure.jobs.names.length, "job")} on ${report.numbers.count(figure.nodes.length, "node")}`);
     if (figure.kind === "bars") words.push(figure.methods.map((method, at) => `${method} ${report.numbers.text(figure.mean[at])}`).join(", "));
     if (figure.kind === "lines") words.push(`over ${figure.factor}`, figure.lines.map(line => line.label).join(", "));
