@@ -18,6 +18,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked import ParamRef
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.setup import RunSetup
@@ -116,9 +117,9 @@ def _with_scaled(base: Base, name: str, ratio: Floats) -> Base:
 
 
 def _diagnostic(setup: RunSetup, decided: float, changed: float) -> Diagnostic:
-    name, unit = setup.planner.name, str(setup.clock)
+    name, clock = setup.planner.name, RunClock(str(setup.clock), setup.base.store.calendar)
     message = (
-        f"the decision of `{name}` at {decided:.6g} {unit} changes with the future after {changed:.6g} {unit}: it "
+        f"the decision of `{name}` at {clock.text(decided)} changes with the future after {clock.text(changed)}: it "
         "reads what no scheduler can know then, or is not deterministic"
     )
     help = "decide by the jobs that are present and their expected lengths; draw random numbers by the given seed"

@@ -7,6 +7,7 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.data.base import Base
 
 
@@ -48,13 +49,14 @@ def _warning(
 ) -> Diagnostic:
     row = int(np.flatnonzero(apart)[0])
     codes = sorted((int(column[row]) for column in columns), key=lambda code: float(arrival[code]))
-    (first, second), unit = base.labels(online.jobs_root, np.array(codes)), online.unit
+    first, second = base.labels(online.jobs_root, np.array(codes))
+    clock = RunClock(str(online.unit), base.store.calendar)
     more = int(apart.sum()) - 1
     also = "" if not more else f", and {more} more pair{'s' if more > 1 else ''}"
     return Diagnostic(
         "GSM7060",
-        f"`{name}` has `{first}`, which arrives at {arrival[codes[0]]:g} {unit}, with `{second}`, "
-        f"which arrives at {arrival[codes[1]]:g} {unit}{also}: "
+        f"`{name}` has `{first}`, which arrives at {clock.text(float(arrival[codes[0]]))}, with `{second}`, "
+        f"which arrives at {clock.text(float(arrival[codes[1]]))}{also}: "
         f"until then, no condition over the pair restricts `{first}`",
         online.span,
         help="let a job arrive when all jobs that it waits for have arrived, by a derived time in `arrive`",

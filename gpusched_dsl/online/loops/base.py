@@ -190,7 +190,6 @@ class SimulationLoop:
                         limited_request,
                         self.diagnostics,
                         self.world.now,
-                        self.unit,
                         self.online.span,
                         partial(self._refused, request.instance),
                         self.recoverable,
@@ -416,7 +415,7 @@ class SimulationLoop:
     def warnings(self) -> tuple[Diagnostic, ...]:
         """Return the warnings of the run so far."""
         fallback = None if self.fallback is None else self.fallback.name
-        own = self.diagnostics.all_warnings(fallback, self.step_count, self.unit, self.online.span)
+        own = self.diagnostics.all_warnings(fallback, self.step_count, self.run_clock, self.online.span)
         return (*self.setup.warnings, *own)
 
     def warn(self, code: str, message: str, help: str | None = None) -> None:

@@ -317,7 +317,9 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         return replace(result, instance=instance, part=part)
 
     def _warn_of_charges(self, why: Diagnostic) -> None:
-        message = f"slots before {self.world.now:g} {self.unit} are charged by the values of their plan: {why.message}"
+        message = (
+            f"slots before {self.run_clock.text(self.world.now)} are charged by the values of their plan: {why.message}"
+        )
         help = "values that came after the plan contradict it, and do not count in these charges"
         self.diagnostics.warn_once(
             Diagnostic("GSM7052", message, self.online.span, help=help, severity=Severity.WARNING)

@@ -10,6 +10,7 @@ from msgspec import structs
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.online.clock_time import RunClock
 
 # The solver refuses the problem, ends without an answer, gives a wrong one, or crashes. All others are about the model,
 # its data or the options of the solver: no later plan would be better.
@@ -27,20 +28,19 @@ def is_of_solving(error: DiagnosticError, codes: frozenset[str] = OF_SOLVING) ->
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """So many plans of one method failed with errors of one code; `first` is that at `time`, in `unit`."""
+    """So many plans of one method failed with errors of one code; `first` is that at `time`."""
 
     method: str
     first: Diagnostic
     time: float
-    unit: str
     count: int = 1
 
     def count_another(self) -> Failures:
         return replace(self, count=self.count + 1)
 
-    def warning(self, fallback: str | None) -> Diagnostic:
+    def warning(self, fallback: str | None, clock: RunClock) -> Diagnostic:
         """Return the first error as a warning, with the outcome of the plans."""
-        at = f"the first at {self.time:.5g} {self.unit}"
+        at = f"the first at {clock.text(self.time)}"
         notes = (*self.first.notes, f"{count_text(self.count, 'plan')} of `{self.method}` failed like this, {at}")
         instead = "running jobs continued" if fallback in (None, self.method) else f"`{fallback}` planned instead"
         help = instead if self.first.help is None else f"{instead}; {self.first.help}"

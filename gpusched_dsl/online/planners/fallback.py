@@ -24,7 +24,6 @@ def plan_with_fallback(
     request: PlanningRequest,
     diagnostics: RunDiagnostics,
     now: float,
-    unit: str,
     span: Span | None = None,
     refused: Callable[[Plan], BrokenRows | None] = lambda plan: None,
     codes: frozenset[str] = OF_SOLVING,
@@ -45,18 +44,18 @@ def plan_with_fallback(
         except DiagnosticError as error:
             if not is_of_solving(error, codes):
                 raise
-            diagnostics.count_failures(planner, error, now, unit)
+            diagnostics.count_failures(planner, error, now)
             plan, failure = None, failure or error
         else:
             if plan is None and (why := getattr(planner, "without_plan", "")):
-                diagnostics.count_failures(planner, _without_plan(planner, why, span), now, unit)
+                diagnostics.count_failures(planner, _without_plan(planner, why, span), now)
         finally:
             diagnostics.warn_of_crashes(planner)
         if plan is not None and planner.name != present[-1].name and (idle := _idleness(request, plan, span)):
-            diagnostics.count_failures(planner, idle, now, unit)
+            diagnostics.count_failures(planner, idle, now)
             plan = None  # no failure: an arrival is not to blame
         if plan is not None and (broken := refused(plan)) is not None:
-            diagnostics.count_failures(planner, _refusal(plan, broken, span), now, unit)
+            diagnostics.count_failures(planner, _refusal(plan, broken, span), now)
             notes.append(violation_note(plan.method, broken))
             plan = None
         if plan is not None:
