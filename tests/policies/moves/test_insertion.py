@@ -12,8 +12,8 @@ from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
 from gpusched_dsl.policies.kernels.moves.insertion import insert_job
 from gpusched_dsl.policies.kernels.pricing import PRICES, TOTAL, price
-from gpusched_dsl.policies.local_search import UNLIMITED, copy_schedule, improve, shortest_minus_due
-from gpusched_dsl.policies.workload import NONE, Schedule, Workload
+from gpusched_dsl.policies.local_search import UNLIMITED, improve, shortest_minus_due
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload, copy_of
 
 
 def other_places(work: Workload, plan: Schedule) -> Iterator[Schedule]:
@@ -45,7 +45,7 @@ def test_a_change_costs_what_it_says(seed: int) -> None:
         change = empty_change(work)
         gain = insert_job(work, plan, delta, int(rng.choice([0, 1, 3])), change)
         if np.isfinite(gain):
-            after = copy_schedule(plan)
+            after = copy_of(plan)
             apply(work, after, change)
             again = written(work, *read(after))
             assert again is not None, name

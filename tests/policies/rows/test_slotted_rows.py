@@ -7,7 +7,7 @@ import pytest
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.problem import Matrix, Problem
-from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of, restart
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of, commit, restart
 from gpusched_dsl.policies.kernels.slotted import free_nodes, startable_node
 from gpusched_dsl.policies.kernels.slotted_cluster import (
     UNGUARDED,
@@ -17,7 +17,7 @@ from gpusched_dsl.policies.kernels.slotted_cluster import (
     empty_plan,
     empty_state,
 )
-from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows, confirm
+from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.rows.guard import guard_of
 from gpusched_dsl.policies.workload import NONE
 
@@ -74,7 +74,7 @@ def start(reserved: bool, first_only: bool, refused_nodes: int) -> tuple[list[in
     state.known[:] = 0 if reserved else 1
     first = int(startable_node(cluster, plan, state, 0, 0, first_only, rows))
     left = any((was != now).any() for was, now in zip(before, state_of(rows.guard), strict=True))
-    confirm(rows)
+    commit(rows.guard)
     state.known[:] = 1
     return [first, int(startable_node(cluster, plan, state, 1, 0, first_only, rows))], left
 
