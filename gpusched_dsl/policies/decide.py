@@ -121,18 +121,22 @@ def _decide(
         effort = replace(settings, iterations=0, moves=()) if once else settings
         return run(cluster.work, lines, effort, seed, initial, stop or never, tell, seconds, guard)
 
+    def on_nodes_as_before(found: EngineResult) -> EngineResult:
+        moved = copy_of(found.schedule)
+        relabel_schedule(cluster.work, moved, schedule_from(cluster, running or {}))
+        return replace(found, schedule=moved)
+
     start = running_of(empty_schedule(cluster.work) if initial is None else initial)
     asked = RowsAsked(policy.model, cluster, store, limits, np.ones(len(cluster.work.due), dtype=np.int64), start)
-    outcome = asked.first_that_obeys(run_with, lambda found: running_of(found.schedule), instructions)
-    values = asked.values_of(running_of(outcome.schedule))
-    if running is not None and any(rule.name == "nodes" for rule in policy.keep):
-        moved = copy_of(outcome.schedule)
-        relabel_schedule(cluster.work, moved, schedule_from(cluster, running))
-        moved_values = asked.values_of(running_of(moved))
-        if asked.obeys(moved_values):
-            outcome, values = replace(outcome, schedule=moved), moved_values
+    keeps_nodes = running is not None and any(rule.name == "nodes" for rule in policy.keep)
+    outcome = asked.first_that_obeys(
+        run_with,
+        lambda found: running_of(found.schedule),
+        instructions,
+        on_nodes_as_before if keeps_nodes else None,
+    )
     return Decision(
-        values,
+        asked.values_of(running_of(outcome.schedule)),
         price=outcome.price if priced else float("nan"),
         statistics={
             "iterations": float(outcome.iterations),

@@ -37,7 +37,7 @@ def relabel_schedule(work: Workload, plan: Schedule, earlier: Schedule) -> int:
 def relabel_values(
     model: CheckedModel, store: ValueStore, values: Mapping[str, VariableValues], running: Mapping[str, VariableValues]
 ) -> Mapping[str, VariableValues]:
-    """The same values of variables with nodes relabelled. All codes are those of one instance."""
+    """The values of variables with nodes relabelled, `values` itself if no node is. All codes are of one instance."""
     found = interchangeable(model, store)
     placement = model.placement
     if found is None or placement is None:
@@ -48,6 +48,8 @@ def relabel_values(
         return values
     at = next(i for i, v in enumerate(placement.indices) if isinstance(v.type, Element) and v.type.root == root)
     label = _labels(classes, *_nodes_now_and_before(_chosen_rows(new), _chosen_rows(old), at))
+    if (label == np.arange(len(label))).all():
+        return values
     return {name: _with_labels(model, name, given, root, label) for name, given in values.items()}
 
 

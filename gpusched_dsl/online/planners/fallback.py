@@ -79,7 +79,7 @@ def _idleness(request: PlanningRequest, plan: Plan, span: Span | None) -> Diagno
 
     Solvers verify their plans.
     """
-    if plan.objective is not None or is_large(request.instance):
+    if plan.objective is not None or is_large(request.instance.scenario.model, request.instance.store):
         return None
     if any((values.values != 0).any() for values in plan.values.values()):
         return None

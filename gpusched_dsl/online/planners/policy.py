@@ -69,7 +69,8 @@ class PolicyPlanner:
         values, obeys_rows = decision.values, decision.obeys_rows
         if request.running is not None and not self.policy.keep and self.policy.split is None:
             model, store = request.instance.scenario.model, request.instance.store
-            values, obeys_rows = relabel_values(model, store, values, request.running), False
+            values = relabel_values(model, store, values, request.running)
+            obeys_rows &= values is decision.values
         return Plan(
             values,
             self.name,

@@ -215,7 +215,7 @@ class PortfolioPlanner:
         """
         rest = self._number_of(self.portfolio.mixtures, "mixture", request)
         placement, instance = self.policy.model.placement, request.instance
-        if not rest or placement is None or is_large(instance):
+        if not rest or placement is None or is_large(instance.scenario.model, instance.store):
             return
         (best, continuing), of_best = found[least], costs[least]
         order = sorted(range(len(found)), key=lambda number: tuple(costs[number].mean(axis=0)))

@@ -34,10 +34,10 @@ class PlanCheck:
     """Finds the rows and bounds that a plan violates; points of solvers are verified where they are made.
 
     By default only the side rows of a plan that obeys the roles of the placement are evaluated (`policies/covers.py`),
-    and variables that a plan leaves open may have any value, as far as propagation can tell. With `sample`, and of
-    models with large families of variables, only the plans 0, 1, 2, 4, 8 and so on are verified. With `full` all rows
-    of all plans are, and a solver looks for values of the open variables. With `strict` a plan that cannot be verified
-    counts as broken.
+    and variables that a plan leaves open may have any value, as far as propagation can tell. Only the plans 0, 1, 2, 4,
+    8 and so on are verified of those that their policy has evaluated itself, with `sample`, and where it would take
+    longer than the plan (`is_large`). With `full` all rows of all plans are, and a solver looks for values of the open
+    variables. With `strict` a plan that cannot be verified counts as broken.
     """
 
     full: bool = False
@@ -46,15 +46,17 @@ class PlanCheck:
 
     def __call__(self, instance: Instance, plan: Plan, number: int) -> BrokenRows | None:
         """Return what the plan with this number violates; None if nothing is found."""
-        if plan.status == "none" or plan.objective is not None or (plan.obeys_rows and not self.full):
+        if plan.status == "none" or plan.objective is not None:
             return None
-        side = None
-        if not self.full and plan.obeys_roles and instance.scenario.model.placement is not None:
-            side = side_model(instance.scenario.model)
+        side, model = None, instance.scenario.model
+        if not self.full and plan.obeys_roles and model.placement is not None:
+            side = side_model(model)
             if not side.rows.constraints:
                 return None
-        if not self.full and number & (number - 1) and (self.sample or is_large(instance)):
-            return None
+        if not self.full and number & (number - 1):  # none of the sample
+            evaluated = model if side is None else side.checked
+            if self.sample or plan.obeys_rows or is_large(evaluated, instance.store, plan.values):
+                return None
         try:
             if side is not None:
                 return broken_side_rows(side, instance.store, plan.values)

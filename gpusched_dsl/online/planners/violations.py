@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.language.checked import CheckedModel, TypedIndexing
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import VIOLATES, Plan
 from gpusched_dsl.policies.broken_rows import BrokenRows, broken_rows
@@ -32,10 +36,17 @@ def rows_broken_for_certain(instance: Instance, plan: Plan) -> BrokenRows | None
         return None
 
 
-def is_large(instance: Instance) -> bool:
-    """Whether the check of a plan may take longer than the plan."""
+def is_large(model: CheckedModel, store: ValueStore, given: Mapping[str, VariableValues] | None = None) -> bool:
+    """Whether the check of a plan may take longer than the plan: whether a family of its problem has many elements.
+
+    Of a binary that is given, only the elements that are 1 are in the problem.
+    """
+    families: list[TypedIndexing] = [one.indexing for one in model.constraints.values()]
+    for name, variable in model.variables.items():
+        if variable.kind != "binary" or given is None or name not in given:
+            families.append(variable.indexing)
     sizes = (
-        np.prod([float(len(u.labels)) for v in variable.indexing.variables if (u := instance.store.component(v.type))])
-        for variable in instance.scenario.model.variables.values()
+        np.prod([float(len(u.labels)) for v in indexing.variables if (u := store.component(v.type)) is not None])
+        for indexing in families
     )
     return bool(max(sizes, default=0.0) > MOST_ELEMENTS)

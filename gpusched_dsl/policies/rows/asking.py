@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -55,19 +55,26 @@ class RowsAsked:
         self.any = cluster.placement.variable in self.model.rows.variables
         self.found: SideRows | None = None
         self.lines: Instructions | None = None  # with the queue that meets what rows demand
-        self.checked = False  # whether the plan was evaluated and breaks no row
+        self.checked = False  # whether the plan was evaluated and breaks no row of the model
         self.too_large = False
 
     def first_that_obeys(
-        self, plan: PlanWith[_Plan], running: Callable[[_Plan], Running], lines: Instructions
+        self,
+        plan: PlanWith[_Plan],
+        running: Callable[[_Plan], Running],
+        lines: Instructions,
+        instead: Callable[[_Plan], _Plan] | None = None,
     ) -> _Plan:
-        """Return the plan that the rows allow. Raises DiagnosticError as `ground` does."""
+        """Return the plan that the rows allow, or what is wanted `instead` of it if they allow that.
+
+        Raises DiagnosticError as `ground` does.
+        """
         if not self.any:
-            return plan(None, lines, False)
-        outcome = None
-        if reads_other_variables(self.model.rows, self.cluster.placement):
             outcome = plan(None, lines, False)
-            self.checked = self.obeys(self.values_of(running(outcome)))
+            return outcome if instead is None else instead(outcome)
+        lazy = reads_other_variables(self.model.rows, self.cluster.placement)
+        if lazy:
+            outcome = self._checked_plan(plan(None, lines, False), running, instead)
             if self.checked:
                 return outcome
         try:
@@ -78,11 +85,21 @@ class RowsAsked:
             if any(d.code != TOO_LARGE for d in error.diagnostics):
                 raise
             self.too_large = True  # the plan is verified, as every plan
-            return plan(None, lines, False) if outcome is None else outcome
+            return outcome if lazy else self._checked_plan(plan(None, lines, False), running, instead)
         if self.found.demands.any():
             self.found, lines = self._meet_demands(self.found, plan, running, lines)
         self.lines = lines
-        return plan(self.found.guard, lines, False)
+        return self._checked_plan(plan(self.found.guard, lines, False), running, instead)
+
+    def _checked_plan(
+        self, plan: _Plan, running: Callable[[_Plan], Running], instead: Callable[[_Plan], _Plan] | None
+    ) -> _Plan:
+        """Return what is wanted instead of a plan if it breaks no row, else the plan; note whether it breaks none."""
+        if instead is not None and self._obeys(running(other := instead(plan))):
+            self.checked = True
+            return other
+        self.checked = self._obeys(running(plan)) if self.found is None else self.found.are_obeyed(running(plan))
+        return plan
 
     @staticmethod
     def _meet_demands(
@@ -108,9 +125,11 @@ class RowsAsked:
         rows.guard.ints[CLOSES] = 1
         return rows, lines
 
-    def obeys(self, values: Mapping[str, VariableValues]) -> bool:
-        """Whether a plan breaks no side row, as far as propagation finds out."""
-        return not self.any or broken_side_rows(self.model, self.store, values, self.limits) is None
+    def _obeys(self, running: Running) -> bool:
+        """Whether a plan breaks no side row, as far as propagation finds out; by known rows if that is enough."""
+        if self.found is not None and self.found.are_obeyed(running):
+            return True
+        return broken_side_rows(self.model, self.store, self.values_of(running), self.limits) is None
 
     def values_of(self, running: Running) -> dict[str, VariableValues]:
         """Return the values of the placement's variable."""

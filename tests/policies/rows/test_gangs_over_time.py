@@ -181,12 +181,17 @@ def first_plan(text: str) -> tuple[PlanningRequest, Plan]:
 
 
 def test_runs_check_the_rows_of_a_plan_once() -> None:
-    """A plan that its policy has evaluated is not evaluated again; a full check evaluates it all the same."""
+    """Of plans that their policy has evaluated only a sample is evaluated again; a full check evaluates them all."""
     request, plan = first_plan(text_with(False))
-    assert not plan.obeys_rows  # the plan without rows breaks one: they were asked, which the check of a run verifies
     broken = {"worker": VariableValues((np.array([0, 1]), np.array([0, 1])), np.array([4.0, 3.0]))}
-    for obeys_rows, checked in ((False, True), (True, False)):
+    for obeys_rows in (False, True):
         one = replace(plan, values=broken, obeys_rows=obeys_rows)
-        assert (PlanCheck()(request.instance, one, 0) is not None) == checked
-        assert PlanCheck(full=True)(request.instance, one, 0) is not None
-    assert first_plan(text_with(False).replace("cap = r1 5 r2 3", "cap = r1 8 r2 8"))[1].obeys_rows
+        checked = [number for number in range(10) if PlanCheck()(request.instance, one, number) is not None]
+        assert checked == ([0, 1, 2, 4, 8] if obeys_rows else list(range(10)))
+        assert PlanCheck(full=True)(request.instance, one, 3) is not None
+
+
+@pytest.mark.parametrize("caps", ["r1 5 r2 3", "r1 8 r2 8"])
+def test_policies_evaluate_the_rows_of_their_plan(caps: str) -> None:
+    """Where the plan without rows breaks one, so that they are asked, and where it breaks none."""
+    assert first_plan(text_with(False).replace("cap = r1 5 r2 3", f"cap = {caps}"))[1].obeys_rows
