@@ -23,7 +23,6 @@ FIELDS = {
     "carries": "added and removed columns and rows without loading the problem again",
     "tightens": "a second run with smaller tolerances",
     "reformulates": "reformulates by itself",
-    "whole": "interchangeable elements one by one, not aggregated",
 }
 # Operations beyond linear rows, in the words of an author.
 OPERATIONS = {
