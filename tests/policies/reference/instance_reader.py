@@ -75,6 +75,7 @@ class Instance:
     ways: dict[int, list[Way]]
     queue: list[int]
     weight: dict[int, float]
+    postponed: dict[int, float]
     user: dict[int, object]
     share: dict[int, float]
     quota: dict[int, float]
@@ -166,6 +167,7 @@ class Reader:
             ways=ways,
             queue=self._queue(),
             weight=self._of_jobs(values["weight"]),
+            postponed=self._of_jobs(values["postponed"]),
             user=self._of_jobs(self._column("user", None)),
             share=self._of_jobs(self._column("share", 1.0)),
             quota=self._of_jobs(self._column("quota", np.inf)),
@@ -201,6 +203,7 @@ class Reader:
             "rate": of.rates(frame, time).tolist(),
             "late": late.tolist(),
             "weight": weight.tolist(),
+            "postponed": of.money_of("postponed", frame).tolist(),
             "price": of.money_of("node_price", frame, per_time=True).tolist(),
             "stock": self._column("stock", np.inf),
             "family": self._column("family", None),

@@ -78,6 +78,7 @@ class Interpreter:
         for element in running:
             self.pin(element)
         self.kept = {job for node in self.nodes for job in node.jobs}
+        self.queue = of.queue
 
     def pin(self, element: Code) -> None:
         """Put a running job where it is, if there is room."""
@@ -90,7 +91,7 @@ class Interpreter:
 
     def run(self) -> set[Code]:
         """The elements of the plan that are 1."""
-        for job in self.of.queue:
+        for job in self.queue:
             if job not in self.kept and not self.try_rules(job):
                 break
         for name in self.finish:
@@ -140,55 +141,67 @@ class Interpreter:
 
     def try_rules(self, job: int) -> bool:
         """Place a job by the first rule that finds room; False where the queue stops."""
-        listed = self.of.listed(job)
+        listed = self.ways_of(job)
         for at, name in enumerate(self.place):
             if name == "wait":
                 return False
             if name == "postpone":
                 return True
             if name == "next_choice":
-                tries = [(rule, way) for way in listed[1:] for rule in self.place[:at] if "suboptimal" not in rule]
+                tries = [(i, way) for way in listed[1:] for i in range(at) if "suboptimal" not in self.place[i]]
             else:
-                tries = [(name, listed[0] if listed else None)]
-            for rule, way in tries:
-                place = self.find(rule, job, way)
+                tries = [(at, listed[0] if listed else None)]
+            for i, way in tries:
+                place = self.find(i, job, way)
                 if place is not None:
                     self.put(place)
-                    place.node.closed = rule == "new_node exclusive"
+                    place.node.closed = self.place[i] == "new_node exclusive"
                     return True
         return True
 
-    def find(self, rule: str, job: int, way: Way | None) -> Place | None:
+    def ways_of(self, job: int) -> list[Way]:
+        """The listed ways of a job, its choice first."""
+        return self.of.listed(job)
+
+    def find(self, at: int, job: int, way: Way | None) -> Place | None:
+        """The place that a rule finds."""
+        options = self.options(self.place[at], job, way)
+        return options[0] if options else None
+
+    def options(self, rule: str, job: int, way: Way | None) -> list[Place]:
+        """The places of a rule, the best first; of suboptimal ways and nodes to rent that alone."""
         if rule == "best_suboptimal":
             return self.best(job, self.in_use())
         if rule == "first_suboptimal":
-            return next((place for node in self.in_use() if (place := self.best(job, [node]))), None)
+            return next((places for node in self.in_use() if (places := self.best(job, [node]))), [])
         if way is None or rule == "next_choice":
-            return None
+            return []
         if rule in ("best_fit", "first_fit"):
             return self.fit(way, first=rule == "first_fit")
         return self.new_node(way, alone=rule == "new_node exclusive")
 
-    def fit(self, way: Way, *, first: bool) -> Place | None:
+    def fit(self, way: Way, *, first: bool) -> list[Place]:
         """On the node in use, of the family of the way, that has the least left then, or that comes first."""
         found: list[Place] = []
         for node in self.in_use():
             assert node.kind is not None
             if node.kind.family == way.kind.family:
                 found += self.admitted_places(node, self.of.on_kind(way, node.kind))
-        if first:
-            return found[0] if found else None
-        return min(found, key=lambda place: (place.gpu is None, place.left), default=None)
+        return found if first else sorted(found, key=lambda place: (place.gpu is None, place.left))
 
-    def new_node(self, way: Way, *, alone: bool) -> Place | None:
+    def new_node(self, way: Way, *, alone: bool) -> list[Place]:
         """On the smallest node that is there and not in use, else on one to rent, as the largest type."""
+        return self.empty_nodes(way, alone=alone) or self.to_rent(way, alone=alone)
+
+    def empty_nodes(self, way: Way, *, alone: bool) -> list[Place]:
         found = []
         for node in self.nodes:
             if node.there is not None and not node.jobs:
                 fits = node.there is way.kind if alone else node.there.family == way.kind.family
                 found += self.admitted_places(node, self.of.on_kind(way, node.there)) if fits else []
-        if found:
-            return min(found, key=lambda place: place.left)
+        return sorted(found, key=lambda place: place.left)
+
+    def to_rent(self, way: Way, *, alone: bool) -> list[Place]:
         family = sorted((k for k in self.of.kinds if k.family == way.kind.family), key=lambda k: k.size_first)
         for kind in [way.kind] if alone else family:
             if sum(node.kind is kind for node in self.nodes) < kind.stock:
@@ -196,10 +209,10 @@ class Interpreter:
                     if node.there is None and not node.jobs:
                         places = self.admitted_places(node, self.of.on_kind(way, kind))
                         if places:
-                            return places[0]
-        return None
+                            return places[:1]
+        return []
 
-    def best(self, job: int, nodes: Sequence[Node]) -> Place | None:
+    def best(self, job: int, nodes: Sequence[Node]) -> list[Place]:
         """On one of these nodes in the best way with room: of `choose`, else of `otherwise`."""
         found = []
         for at, node in enumerate(nodes):
@@ -207,7 +220,7 @@ class Interpreter:
                 rank = (0, way.choose) if way.choose is not None else (1, way.otherwise)
                 if way.kind is node.kind and rank[1] is not None and (places := self.admitted_places(node, way)):
                     found.append((rank, at, order, places[0]))
-        return min(found, key=lambda option: option[:3])[3] if found else None
+        return [min(found, key=lambda option: option[:3])[3]] if found else []
 
     # --- finish ------------------------------------------------------------------------------------------------------
 
@@ -284,7 +297,7 @@ class Interpreter:
 
     def movable(self, node: Node) -> list[Way]:
         """The jobs of a node that did not run before, in the order of the queue."""
-        return [node.jobs[job] for job in self.of.queue if job in node.jobs and job not in self.kept]
+        return [node.jobs[job] for job in self.queue if job in node.jobs and job not in self.kept]
 
     def more_gpus(self, node: Node, name: str) -> list[tuple[float, Way]]:
         """The gains of jobs with whole GPUs from idle ones, all of them or one."""

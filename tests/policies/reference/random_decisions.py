@@ -40,10 +40,19 @@ POLICIES = {
     "KeptAlone": "place new_node, new_node exclusive, next_choice, postpone;  finish smaller_type;  keep running;",
 }
 
-# Policies that draw or move, which the interpreter does not carry out in full.
+# The same with draws, and one with moves, which the interpreter does not carry out.
+_DRAWS = (
+    "randomise order swapping with probability 0.5;  randomise choose from 2 by inverse cost;  "
+    "randomise place from 3 by inverse idle;",
+    "randomise order swapping with probability 0.9 * (1 - weight[j] / 3[$/h]);  randomise choose from 3 by cost;  "
+    "randomise place from 2 by idle;",
+    "randomise choose from 1 + (if weight[j] > 1[$/h] then 2 else 0);  randomise place from 4;",
+)
 DRAWING = {
-    "Drawing": f"{POLICIES['Fit']}  randomise order swapping with probability 0.5;  "
-    "randomise choose from 2 by inverse cost;  randomise place from 3 by inverse idle;  repeat 6 keep best total;",
+    f"Drawing{name}": f"{lines}  {_DRAWS[at % 3]}  repeat 6 keep best total;"
+    for at, (name, lines) in enumerate(POLICIES.items())
+}
+IMPROVING = {
     "Improving": f"{POLICIES['Next']}  randomise order swapping with probability 0.5;  repeat 3 keep best total;  "
     "improve 2 best rounds all with swap_tardy_costly(0), swap_tardy_any(0), swap_postponed_running, faster_type(0), "
     "double_gpus(0), halve_gpus(0), regroup_gpus(0), repack_node(0), repack_two(5);",
@@ -135,7 +144,8 @@ def _text(world, owner, data, allowed, time, types, by_name, rng) -> str:
 }}
 """
     own = "".join(
-        f"policy {name} for Drawn extends Base {{ {lines} }}\n" for name, lines in (POLICIES | DRAWING).items()
+        f"policy {name} for Drawn extends Base {{ {lines} }}\n"
+        for name, lines in (POLICIES | DRAWING | IMPROVING).items()
     )
     roles = {
         "types": "node_type kind[n];  family family[kind[n]];",

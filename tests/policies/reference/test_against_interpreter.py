@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from all_jobs import Undetermined
 from comparing import GENERIC_NAMES, Decision, decision_of, some_facts, some_of
+from drawing_interpreter import plans_of_passes
 from instance_reader import Code
 from interpreter import Allows
 from queue_interpreter import Queues, queue_text
-from random_decisions import POLICIES, WORLDS, Drawn, drawn, with_side_rows
+from random_decisions import DRAWING, POLICIES, WORLDS, Drawn, drawn, with_side_rows
 from shipped import DEMANDS, SHIPPED, policies_for
 
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -76,6 +77,22 @@ def assert_equal_plans(seed: int, names: Sequence[str] = NAMES, *, ties: bool = 
         assert plan == expected, (seed, name)
 
 
+def draws_are_among_passes(seed: int) -> int:
+    """Return for how many policies passes gave several plans; the kept one is as cheap as any."""
+    decision, running, several = decision_of(drawn(seed).text), list[Code](), 0
+    rng = np.random.default_rng(seed)
+    for name in DRAWING:
+        policy = decision.whole_policy(name)
+        now = running if policy.keep else []
+        plan = decision.plan(policy, now)
+        passes = plans_of_passes(policy, decision.instance(policy), decision.store, now, 0, 6)
+        least = min(cost for cost, _ in passes)
+        assert plan in [one for cost, one in passes if cost <= least + 1e-9 * abs(least)], (seed, name)
+        several += len({one for _, one in passes}) > 1
+        running = some_of(plan, rng)
+    return several
+
+
 def max_min_is_equal(seed: int) -> bool:
     """Whether the shares of time are determined; plans are equal then."""
     try:
@@ -110,6 +127,17 @@ def test_plans_obey_side_rows_place_by_place(seed: int) -> None:
 def test_many_plans_obey_side_rows_place_by_place(batch: int) -> None:
     for seed in range(5 * batch, 5 * batch + 5):
         assert_equal_plans(seed, rows=True)
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_drawn_plans_follow_the_described_steps(seed: int) -> None:
+    draws_are_among_passes(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(30))
+def test_many_drawn_plans_follow_the_described_steps(batch: int) -> None:
+    assert sum(draws_are_among_passes(seed) for seed in range(10 * batch, 10 * batch + 10)) >= 30
 
 
 def test_max_min_follows_the_described_steps() -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from comparing import LIMITS, Decision, decision_of, some_facts, some_of
-from random_decisions import DRAWING, drawn, with_rows_of_roles
+from random_decisions import drawn, with_rows_of_roles
 from shipped import DEMANDS, SHIPPED, policies_for
 
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement
@@ -18,7 +18,7 @@ from gpusched_dsl.policies.decide import decide
 from gpusched_dsl.policies.rows import asking, problem
 
 # Plans with and without draws, moves, reservations and turns.
-TEN = ("Fit", "First", "FirstNext", "Mixed", "Kept", *DRAWING, "SJF", "EASY", "FairShare")
+TEN = ("Fit", "First", "FirstNext", "Mixed", "Kept", "DrawingFit", "Improving", "SJF", "EASY", "FairShare")
 GAVEL = """import "gsdsl:capacity_planning/scenarios/gavel_at_most.gsm";
 import "gsdsl:capacity_planning/policies.gsm";
 scenario S for CapacityPlanning extends GavelAtMost { }
