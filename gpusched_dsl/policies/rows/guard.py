@@ -394,12 +394,50 @@ def relax_until_settled(built: RowGuard, row: Ints, bounds: Floats, demands: Boo
             relaxed |= demands
             guard.sides[demands, 0], guard.sides[demands, 1] = -np.inf, np.inf
             continue
+        wanted = _contradicting_demand(built, row, demands & ~relaxed)
+        at = at if wanted == NONE else wanted
         relaxed[at] = True
-        if is_broken(built, at):
+        if wanted == NONE and is_broken(built, at):
             end = 0 if guard.infinite[at, 0] == 0 and guard.sums[at, 0] > guard.sides[at, 1] else 1
             guard.sides[at, 1 - end] = guard.sums[at, end]
         else:
             guard.sides[at, 0], guard.sides[at, 1] = -np.inf, np.inf
+
+
+def _contradicting_demand(built: RowGuard, row: Ints, demands: Bools) -> int:
+    """Return a row that demands something which all other rows and the jobs that run exclude.
+
+    It is the first one, in the order of the model, that contradicts those before it; NONE if what it contradicts is no
+    demand. Rows that link jobs to other variables demand nothing by themselves.
+    """
+    guard = arrays_of(built)
+    has_place, has_other, is_place = (
+        np.zeros_like(demands),
+        np.zeros_like(demands),
+        np.zeros(len(guard.bounds), np.bool_),
+    )
+    is_place[guard.column[guard.column != NONE]] = True
+    has_place[row[is_place[guard.row_columns]]] = True
+    has_other[row[~is_place[guard.row_columns]]] = True
+    order, sides = np.flatnonzero(demands & ~(has_place & has_other)), guard.sides.copy()
+
+    def settles(count: int) -> bool:
+        guard.sides[:] = sides
+        guard.sides[order[count:], 0], guard.sides[order[count:], 1] = -np.inf, np.inf
+        restart(built)
+        return bool(settle(built))
+
+    low, high = 0, len(order)
+    found = NONE
+    if high and settles(0):
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if settles(middle) else (low, middle)
+        found = int(order[high - 1])
+    guard.sides[:] = sides
+    restart(built)
+    settle(built)
+    return int(found)
 
 
 def rows_that_demand(built: RowGuard, row: Ints, family: Ints) -> Bools:
