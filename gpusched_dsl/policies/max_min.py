@@ -40,7 +40,10 @@ def ways_by_priority(
     ways = possible(np.sort(listed[waits[work.job[listed]]]))
     shares = shares_of_time(work, ways, weight)
     rank = np.minimum(lines.choose_rank, lines.otherwise_rank)
-    return order_of_ways(work, ways, shares, attained, elapsed, rank, place)
+    order = order_of_ways(work, ways, shares, attained, elapsed, rank, place)
+    first = np.minimum(place[work.job[order]], lines.front)
+    by_front: Ints = order[np.argsort(first, kind="stable")]
+    return by_front
 
 
 def possible_ways(work: Workload, ways: Ints) -> Ints:

@@ -86,9 +86,12 @@ class _Run:
         runs = self.start.node != NONE
         gpus = self.work.size[self.start.way[runs]] / self.work.parts
         used = np.bincount(users.user[runs], weights=gpus, minlength=len(users.share)).astype(np.float64)
-        return self._schedule(
-            lambda ways, plan: take_turns(ways, self.lines.ranked, self.lines.order, *users, used, plan, self.guard)
-        )
+
+        def in_turns(ways: Ways, plan: PlacedJobs) -> None:
+            for queue in queues_in_turn(self.lines):
+                take_turns(ways, self.lines.ranked, queue, *users, used, plan, self.guard)
+
+        return self._schedule(in_turns)
 
     def _max_min(self) -> Schedule:
         times = known_times(self.policy, self.cluster, self.known)
@@ -105,6 +108,12 @@ class _Run:
         schedule.chosen[start.node != NONE] = NONE
         verify(self.work, schedule)
         return schedule
+
+
+def queues_in_turn(lines: Instructions) -> list[Ints]:
+    """Return the queues whose users take turns, one after the other: each job of the front, then all others."""
+    front = [lines.order[at : at + 1] for at in range(lines.front)]
+    return [*front, lines.order[lines.front :]]
 
 
 def known_times(policy: CheckedPolicy, cluster: Cluster, known: JobFacts) -> tuple[Floats, Floats]:

@@ -26,7 +26,7 @@ from gpusched_dsl.policies.kernels.gangs import (
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of, restart
 from gpusched_dsl.policies.max_min import ways_by_priority
 from gpusched_dsl.policies.rows.asking import RowsAsked
-from gpusched_dsl.policies.standalone import known_times
+from gpusched_dsl.policies.standalone import known_times, queues_in_turn
 from gpusched_dsl.policies.verifying import BrokenSchedule
 from gpusched_dsl.policies.workload import NONE, Instructions, copy_of
 
@@ -104,7 +104,10 @@ class _Run:
         if rules[0].name == "fair_share":
             users = self.roles.users()
             gpus = self._gpus_of_users(users)
-            take_turns_with_gangs(work, future, used, plan, queue, users.user, users.share, users.quota, gpus, guard)
+            for turns in queues_in_turn(self.lines):
+                take_turns_with_gangs(
+                    work, future, used, plan, turns, users.user, users.share, users.quota, gpus, guard
+                )
         elif rules[0].name == "max_min":
             place_ways_of_gangs(work, future, used, plan, self._order_of_ways(), guard)
         else:

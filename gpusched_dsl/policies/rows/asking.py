@@ -114,13 +114,13 @@ class RowsAsked:
             if row is None:
                 break
             if step < _MOST_STEPS and repair.mend(rows, found, row):
-                lines = lines._replace(order=repair.queue())
+                lines = lines._replace(order=repair.queue(), front=len(repair.front))
                 mended = rows.for_queue(lines.order)
                 if not (mended.relaxed & ~rows.relaxed).any():
                     rows = mended
                     continue  # else a row cannot be met without the jobs that were taken out
             # Given up: nothing is changed for it.
-            repair, lines = QueueRepair(original), lines._replace(order=original)
+            repair, lines = QueueRepair(original), lines._replace(order=original, front=0)
             rows = rows.for_queue(original).without(row if step < _MOST_STEPS else int(NONE))
         rows.guard.ints[CLOSES] = 1
         return rows, lines

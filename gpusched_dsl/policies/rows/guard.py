@@ -407,8 +407,9 @@ def relax_until_settled(built: RowGuard, row: Ints, bounds: Floats, demands: Boo
 def _contradicting_demand(built: RowGuard, row: Ints, demands: Bools) -> int:
     """Return a row that demands something which all other rows and the jobs that run exclude.
 
-    It is the first one, in the order of the model, that contradicts those before it; NONE if what it contradicts is no
-    demand. Rows that link jobs to other variables demand nothing by themselves.
+    It is the first one that contradicts those before it; NONE if what it contradicts is no demand. Rows that all
+    columns at 0 satisfy (both or none) come first, then the others (at least two), each in the order of the model. Rows
+    that link jobs to other variables demand nothing by themselves.
     """
     guard = arrays_of(built)
     has_place, has_other, is_place = (
@@ -419,7 +420,9 @@ def _contradicting_demand(built: RowGuard, row: Ints, demands: Bools) -> int:
     is_place[guard.column[guard.column != NONE]] = True
     has_place[row[is_place[guard.row_columns]]] = True
     has_other[row[~is_place[guard.row_columns]]] = True
-    order, sides = np.flatnonzero(demands & ~(has_place & has_other)), guard.sides.copy()
+    sides, order = guard.sides.copy(), np.flatnonzero(demands & ~(has_place & has_other))
+    fits_zero = (sides[order, 0] <= sides[order, 2]) & (sides[order, 1] >= -sides[order, 2])
+    order = order[np.argsort(~fits_zero, kind="stable")]
 
     def settles(count: int) -> bool:
         guard.sides[:] = sides
