@@ -11,9 +11,9 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.placement import PlacementEvaluator
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.language.checked import CheckedBound, CheckedModel, CheckedVariable
+from gpusched_dsl.language.checked import CheckedBound, CheckedModel, CheckedPlacement, CheckedVariable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -21,10 +21,10 @@ CODE = "GSM7011"
 
 
 class GangRows(Struct, frozen=True, eq=False):
-    """The chosen elements of a placement with `workers`, by job.
+    """The chosen elements of a placement with `workers`, by job; with slots, a job is a gang in each slot.
 
-    `first`: the first row of each job, `of_job`: the number of the job of each row, `workers`: on the node of the row.
-    `slowdown` of each job: the factor of `lasts` for its nodes and racks.
+    `first`: the first row of each gang, `of_job`: the number of the gang of each row, `workers`: those on its node.
+    `slowdown` of each gang: the factor of `lasts` for its nodes and racks.
     """
 
     first: Ints
@@ -43,8 +43,26 @@ class GangRows(Struct, frozen=True, eq=False):
         return found
 
 
+def gang_order(placement: CheckedPlacement, columns: Sequence[Codes]) -> Ints:
+    """Return the order of elements by job, then by slot; elements of one gang stay in their order."""
+    job, slot = placement.position("job"), placement.position("slot")
+    if slot is None:
+        return np.argsort(columns[job or 0], kind="stable")
+    return np.lexsort((columns[slot], columns[job or 0]))
+
+
+def begins_gang(placement: CheckedPlacement, columns: Sequence[Codes]) -> Bools:
+    """Return which elements, in the order of `gang_order`, are the first of a gang."""
+    new = np.zeros(len(columns[0]), dtype=np.bool_)
+    new[:1] = True
+    for at in (placement.position("job"), placement.position("slot")):
+        if at is not None:
+            new[1:] |= columns[at][1:] != columns[at][:-1]
+    return new
+
+
 def gang_rows(evaluator: PlacementEvaluator, columns: Sequence[Codes], values: Floats) -> GangRows:
-    """Return the gangs of chosen elements, sorted by job.
+    """Return the gangs of chosen elements, in the order of `gang_order`.
 
     Raises DiagnosticError (GSM7011) if a plan has a part of a gang, or a gang in several ways.
     """
@@ -53,14 +71,13 @@ def gang_rows(evaluator: PlacementEvaluator, columns: Sequence[Codes], values: F
     assert job_at is not None
     assert node_at is not None
     frame, workers = evaluator.frame(columns), np.rint(values)
-    new = np.ones(frame.size, dtype=np.bool_)
-    new[1:] = columns[job_at][1:] != columns[job_at][:-1]
+    new = begins_gang(placement, columns)
     first, of_job = np.flatnonzero(new), np.cumsum(new) - 1
     for at, column in enumerate(columns):
         wrong = np.flatnonzero(column != column[first][of_job]) if at != node_at else np.zeros(0, dtype=np.int64)
         if len(wrong):
             job = _label(evaluator, job_at, columns, int(wrong[0]))
-            message = f"the plan runs the gang `{job}` in several ways at once"
+            message = f"the plan runs the gang `{job}` in several ways at once{_slot_text(evaluator, columns, wrong)}"
             help = f"let the model choose one `{placement.indices[at].name}` for each job"
             raise DiagnosticError([Diagnostic(CODE, message, placement.span, help=help)])
     needed = evaluator.gang_workers(frame)[first]
@@ -69,6 +86,7 @@ def gang_rows(evaluator: PlacementEvaluator, columns: Sequence[Codes], values: F
         row = int(first[parts[0]])
         job, all_of = _label(evaluator, job_at, columns, row), int(needed[parts[0]])
         message = f"the plan runs {int(placed[parts[0]])} of {all_of} workers of the gang `{job}`"
+        message += _slot_text(evaluator, columns, first[parts])
         help = f"let the model place all or none: `sum[n in Nodes] {placement.variable}[j, n] == need[j] * runs[j]`"
         raise DiagnosticError([Diagnostic(CODE, message, placement.span, "workers of these gangs", help=help)])
     return GangRows(first, of_job, workers, slowdowns(evaluator, frame, first, of_job))
@@ -106,6 +124,12 @@ def most_workers(model: CheckedModel, store: ValueStore, limits: MemoryLimits, c
         values = evaluator.ev.number_column(bound.value, frame)
         found = np.minimum(found, np.ceil(values) - 1 if bound.op == "<" else np.floor(values + ROUNDING))
     return np.maximum(found, 0.0).astype(np.int64)
+
+
+def _slot_text(evaluator: PlacementEvaluator, columns: Sequence[Codes], rows: Ints) -> str:
+    """Return the slot of the first of some rows, for a message; "" without slots."""
+    at = evaluator.placement.position("slot")
+    return "" if at is None else f" in slot {_label(evaluator, at, columns, int(rows[0]))}"
 
 
 def _label(evaluator: PlacementEvaluator, at: int, columns: Sequence[Codes], row: int) -> object:

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.gangs import gang_rows
+from gpusched_dsl.compiling.gangs import gang_order, gang_rows
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -26,7 +26,7 @@ def gang_warnings(result: ResultData) -> tuple[Diagnostic, ...]:
     values = point[family.first : family.first + family.domain.size]
     columns = family.domain.columns()
     chosen = np.flatnonzero(values > CHOSEN)
-    chosen = chosen[np.argsort(columns[declared.position("job") or 0][chosen], kind="stable")]
+    chosen = chosen[gang_order(declared, [column[chosen] for column in columns])]
     evaluator = PlacementEvaluator(model, store, result.provenance.limits or MemoryLimits())
     try:
         gang_rows(evaluator, [column[chosen] for column in columns], values[chosen])

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.gangs import slowdowns
+from gpusched_dsl.compiling.gangs import begins_gang, gang_order, slowdowns
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Codes, Floats, Values
 from gpusched_dsl.language.checked import (
@@ -145,10 +145,10 @@ class _Reader:
         found = self.evaluator.times(role, self.frame, 0.0)
         if self.workers is None or role != "lasts" or not len(found):
             return found
-        job = self.frame.columns[self.declared.indices[self.declared.position("job") or 0]]
-        order = np.argsort(job, kind="stable")
-        first = np.flatnonzero(np.concatenate(([True], np.diff(job[order]) != 0)))
-        of_job = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(job))))
+        columns = [self.frame.columns[index] for index in self.declared.indices]
+        order = gang_order(self.declared, columns)
+        first = np.flatnonzero(begins_gang(self.declared, [column[order] for column in columns]))
+        of_job = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
         slow = slowdowns(self.evaluator, self.frame.take(order), first, of_job)
         gang = np.empty(len(found))
         gang[order] = (np.maximum.reduceat(found[order], first) * slow)[of_job]

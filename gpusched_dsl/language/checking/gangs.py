@@ -23,7 +23,6 @@ _INDICES: tuple[Role, ...] = ("job", "node")
 _OF_JOBS: tuple[Role, ...] = ("workers", "across_nodes", "across_racks")
 _OF_GANGS: tuple[Role, ...] = ("rack", "across_nodes", "across_racks")
 _EXCLUDED: dict[Role, str] = {
-    "slot": "the workers of a gang have no slots: a gang runs from its start to its end",
     "place_from_end": "the workers of a gang have no positions in queues: they start together",
     "node_rate": "the cost of a node by its GPUs in use is not known for gangs",
 }

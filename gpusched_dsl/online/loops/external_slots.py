@@ -277,9 +277,13 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         if happened >= self.now:
             return
         starts = self.allocations.slot * self.setup.slot_length
-        begun = (self.allocations.slot < self.slot) & (starts >= happened - self.world.tolerance())
-        hit = (self.allocations.job == job) | (self.allocations.place == node)
-        self.skipped = self.skipped | (begun & hit)
+        rows = self.allocations
+        begun = (rows.slot < self.slot) & (starts >= happened - self.world.tolerance())
+        hit = begun & ((rows.job == job) | (rows.place == node))
+        if rows.gangs:  # all parts of a gang in the slot
+            gang = rows.slot * len(self.world.status) + rows.job
+            hit = begun & np.isin(gang, gang[hit])
+        self.skipped = self.skipped | hit
 
     # --- on trial, charges and the end -------------------------------------------------------------------------------
 

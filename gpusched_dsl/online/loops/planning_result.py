@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
+from gpusched_dsl.compiling.gangs import gang_order
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.checked import CheckedPlacement
@@ -42,21 +43,20 @@ class PlanningResult:
     other_seconds: float
     known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, as policies read it
 
-    def selected_elements(self, placement: CheckedPlacement) -> tuple[Codes, ...]:
-        """Return the elements of the placement's family that are 1, in codes of the part, by job."""
-        return self.selected_values(placement)[0]
-
     def selected_values(self, placement: CheckedPlacement) -> tuple[tuple[Codes, ...], Floats]:
         """Return the elements of the placement's family that are at least 1, in codes of the part, and their values.
 
-        They are by job, those of a gang in the order of the plan.
+        They are by job, those of gangs with slots also by slot; those of a gang are in the order of the plan.
         """
         family = self.plan.values.get(placement.variable)
         if family is None:
             return tuple(np.zeros(0, dtype=np.int64) for _ in placement.indices), np.zeros(0)
         chosen = family.values > CHOSEN
         columns = tuple(c[chosen] for c in family.codes)
-        order = np.argsort(columns[placement.position("job") or 0], kind="stable")
+        if placement.has_gangs:
+            order = gang_order(placement, columns)
+        else:
+            order = np.argsort(columns[placement.position("job") or 0], kind="stable")
         return tuple(c[order] for c in columns), family.values[chosen][order]
 
     def step(self, number: int, world: World, changes: PlanChanges) -> RunStep:

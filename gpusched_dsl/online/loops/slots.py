@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import structs
 
+from gpusched_dsl.compiling.gangs import gang_rows
 from gpusched_dsl.ir.arrays import Bools, Codes, Ints
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.online.data.carry import LoopClock
@@ -100,10 +101,11 @@ class SlotLoop(SimulationLoop):
     def plan_window(self, why: tuple[str, ...]) -> PlanningResult:
         """Plan the window that begins with this slot."""
         result = self.plan(why)
-        columns = result.selected_elements(self.placement)
+        columns, values = result.selected_values(self.placement)
+        gangs = gang_rows(result.reader, columns, values) if self.placement.has_gangs else None
         self.record_due_times(result)
         self.plan_columns = columns
-        self.allocations = result.reader.allocations_of(columns)
+        self.allocations = result.reader.allocations_of(columns, gangs)
         self.skipped = np.zeros(len(self.allocations), dtype=np.bool_)
         self.first_planned_slot = self.charged_until = self.slot
         self.committed_until = self.slot + self.window.every
@@ -121,7 +123,10 @@ class SlotLoop(SimulationLoop):
         allocations, result = self.allocations, self.last_result
         if allocations is not None and result is not None:
             due = allocations.slot == self.slot
-            rows = np.flatnonzero(due & self._are_present(allocations.job) & self._are_up(allocations.place))
+            up = self._are_up(allocations.place)
+            if allocations.gangs:  # a gang with a part on a failed node does not run
+                up &= ~np.isin(allocations.job, allocations.job[due & ~up])
+            rows = np.flatnonzero(due & self._are_present(allocations.job) & up)
             self.skipped = self.skipped | due  # a new array: copies of the run share the old one
             self.skipped[rows] = False
             rows = rows[allocations.job[rows] >= 0]  # decisions without jobs are only charged for

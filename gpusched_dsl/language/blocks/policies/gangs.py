@@ -16,6 +16,17 @@ _AFTER = ("wait", "postpone")
 _HELP = "write `place fewest_racks, wait;` or `place backfill;`"
 
 
+def refuse_gangs_in_slots(decisions: Decisions, span: Span, diagnostics: Diagnostics) -> bool:
+    """Whether jobs are gangs in slots, for which there is no policy; report GSM1614 at `span` then."""
+    workers, slot = decisions.placement.item("workers"), decisions.placement.item("slot")
+    if workers is None or slot is None:
+        return False
+    help = "plan with a solver, such as `highs`"
+    places = [Label(workers.span, "jobs are gangs"), Label(slot.span, "in slots")]
+    diagnostics.error("GSM1614", "no policy places gangs in slots", span, "gangs in slots", help=help, secondary=places)
+    return True
+
+
 def check_gang_rules(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diagnostics: Diagnostics) -> None:
     """Report GSM1614 for lines that do not go with gangs, and for rules of gangs where jobs are none."""
     place, workers = rules.get("place"), decisions.placement.item("workers")
