@@ -51,7 +51,7 @@ def test_price_aware_training_is_the_same_live(scenario: str) -> None:
     check_equal(text, "Rolling", scenario, "highs", 2)
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", [*range(50), *(pytest.param(k, marks=pytest.mark.slow) for k in range(50, 400))])
 def test_random_blocks_are_the_same_live(seed: int) -> None:
     case = drawn_window(seed)
     check_equal(longer(case).text, "Block", None, case.method, case.horizon)
