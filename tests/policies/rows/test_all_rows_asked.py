@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from comparing import LIMITS, Decision, decision_of, some_facts, some_of
+from gang_clusters import random_racks
 from random_decisions import drawn, with_rows_of_roles
 from shipped import DEMANDS, SHIPPED, policies_for
 
@@ -106,6 +107,18 @@ def test_plans_of_the_library(model: str) -> None:
 def test_many_plans_of_the_library(model: str, batch: int) -> None:
     for seed in range(5 * batch, 5 * batch + 5):
         assert_equal_plans_of_library(model, seed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_plans_of_gangs(seed: int) -> None:
+    decision = decision_of(random_racks(seed, users=2).text())
+    for name in ("Packed", "Indifferent", "SJF", "EASY", "Conservative", "FairShare", "MaxMin"):
+        policy = decision.policy(name)
+        usual = decide(policy, decision.store, LIMITS).values["worker"]
+        with all_rows_asked() as asked:
+            found = decide(policy, decision.store, LIMITS).values["worker"]
+        assert_asked(asked, policy)
+        assert [*map(list, (*found.codes, found.values))] == [*map(list, (*usual.codes, usual.values))], (seed, name)
 
 
 def assert_equal_costs_of_gavel(name: str) -> None:
