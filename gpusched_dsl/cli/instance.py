@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import LARGEST_INPUT
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.scenarios.calendars import START
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace
 
 
 def read_settings(options: argparse.Namespace) -> dict[str, str]:
-    """Return the settings of `--set-file` and `--set`, which win, by name; the last value of a name wins.
+    """Return the settings of `--set-file` and `--set`, which win, by name; the last value of a name wins. The date of
+    `--start` is one of them, except in live runs.
 
     Raises DiagnosticError (GSM6003) for malformed ones.
     """
@@ -128,7 +130,9 @@ def read_settings(options: argparse.Namespace) -> dict[str, str]:
             help = "write `name=value`, such as `--set period=30[min]`, or `--set 'deadline[j1]=20[h]'`"
             raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` does not set a value", help=help)])
         settings.append((name.strip(), value.strip()))
-    return settings_file.merge_settings(settings)
+    found = settings_file.merge_settings(settings)
+    start = None if getattr(options, "live", None) is not None else options.start
+    return found if start is None else {**found, START: start}
 
 
 def _split_setting(text: str) -> tuple[str, str]:
@@ -157,6 +161,7 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
         (options.scenario, "--scenario"),
         (options.set, "--set"),
         (options.set_file, "--set-file"),
+        (options.start, "--start"),
     ):
         if value:
             message = f"`{option}` needs a `.gsm` file: `{path}` is a compiled problem with fixed data"

@@ -55,8 +55,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         from gpusched_dsl.cli.live import run as live
 
         return live(options, output)
-    if options.start is not None or options.tell_from is not None:
-        raise CommandLineError("GSM6002", "`--start` and `--tell-from` are only for live runs", "add `--live SOURCE`")
+    if options.tell_from is not None:
+        raise CommandLineError("GSM6002", "`--tell-from` is only for live runs", "add `--live SOURCE`")
     methods = options.methods or (options.method,)
     _check(options, methods)
     diagnostics = Diagnostics()

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, structs
 
+from gpusched_dsl.compiling.build import check_solvable
 from gpusched_dsl.drivers.actuator import Actuator
 from gpusched_dsl.drivers.capacity import capacity_of
 from gpusched_dsl.drivers.events import CAPACITY, Content, EventMaker, KnownState, event_content
@@ -33,17 +34,20 @@ from gpusched_dsl.drivers.records import RECORD, RecordFile
 from gpusched_dsl.drivers.settings import FREEZE, DriveSettings
 from gpusched_dsl.drivers.source import ClusterLines
 from gpusched_dsl.drivers.value_file import ValueFile
+from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.scenarios.scenario import states_calendar
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import split_quarantined
 from gpusched_dsl.online.journal.steps import JournalSteps
-from gpusched_dsl.online.live.clock import start_of
+from gpusched_dsl.online.live.clock import LiveClock, start_of
 from gpusched_dsl.online.live.messages import Acknowledged, AnyRecord, Decided, Failed, Quarantined
 from gpusched_dsl.online.live.seen_names import SeenNames
 from gpusched_dsl.online.live.session import LiveRun
 from gpusched_dsl.online.live.trial import Defect, plain_defect
+from gpusched_dsl.online.open import run_scenario
 from gpusched_dsl.online.planners.protocol import BROKEN
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import LiveParts, live_parts
@@ -111,9 +115,9 @@ def drive(
     `report` gets warnings as they occur, `on_record` the records of the live run. Raises DiagnosticError for errors in
     text, data and the cluster file, for records that cannot be used, and as the journal does.
     """
-    start = start_of_run(settings, options.now)
+    start = start_of_run(workspace, settings, options.now)
     _check_mode(settings, acts=options.acts)
-    parts = live_parts(workspace, config_of(settings), start=start.isoformat())
+    parts = parts_of(workspace, settings, start)
     mapping = mapping_of(settings, parts, start)
     if options.acts:
         _prepare(cluster, settings.interval, options, report)
@@ -156,15 +160,37 @@ def mapping_of(settings: DriveSettings, parts: LiveParts, start: datetime) -> Jo
     return mapping
 
 
-def start_of_run(settings: DriveSettings, now: Callable[[], float], *, create: bool = True) -> datetime:
-    """Time 0 of the run: that of the folder, else that of the cluster file, else now. Raises DiagnosticError."""
+def parts_of(workspace: Workspace, settings: DriveSettings, start: datetime, method: str | None = None) -> LiveParts:
+    """Return what the run of a cluster file consists of. Its time zone is stated, or there is none."""
+    config = config_of(settings, method)
+    return live_parts(workspace, config, start=start.isoformat(), has_zone=has_zone(settings))
+
+
+def has_zone(settings: DriveSettings) -> bool:
+    """Whether the start of a cluster file states a time zone."""
+    return settings.start is not None and start_of(settings.start).tzinfo is not None
+
+
+def start_of_run(
+    workspace: Workspace, settings: DriveSettings, now: Callable[[], float], *, create: bool = True
+) -> datetime:
+    """Time 0 of the run: that of the folder, else of the cluster file, else of the scenario's calendar, else now.
+
+    Raises DiagnosticError.
+    """
     path = settings.folder / ORIGIN
     try:
         if path.exists():
             found: str = msgspec.json.decode(path.read_bytes(), type=dict[str, str])["start"]
             return _with_zone(start_of(found))
         at = int(now())
-        start = datetime.fromtimestamp(at, UTC) if settings.start is None else _stated_start(settings.start, at)
+        calendar = _calendar_of(workspace, settings)
+        if settings.start is not None:
+            start = _stated_start(settings.start, at, calendar)
+        elif calendar is not None:
+            start = _check_start(calendar.date(0.0), at, "the start of the calendar", _STATE)
+        else:
+            start = datetime.fromtimestamp(at, UTC)
         if create:
             settings.folder.mkdir(parents=True, exist_ok=True)
             path.write_bytes(msgspec.json.encode({"start": start.isoformat()}) + b"\n")
@@ -172,6 +198,15 @@ def start_of_run(settings: DriveSettings, now: Callable[[], float], *, create: b
     except (OSError, msgspec.MsgspecError, KeyError) as failure:
         help = "use another `folder` in the cluster file"
         raise DiagnosticError([Diagnostic(RECORD, f"`{path}` cannot be used: {failure}", help=help)]) from failure
+
+
+def _calendar_of(workspace: Workspace, settings: DriveSettings) -> Calendar | None:
+    """Return the calendar that the scenario states. Raises DiagnosticError."""
+    name = run_scenario(workspace, settings.scenario, settings.online)
+    if not states_calendar(workspace, name):
+        return None
+    checked = check_solvable(workspace, name)[0].calendar
+    return None if checked is None else checked.calendar
 
 
 def _check_mode(settings: DriveSettings, *, acts: bool) -> None:
@@ -189,22 +224,32 @@ def _check_mode(settings: DriveSettings, *, acts: bool) -> None:
         raise DiagnosticError([Diagnostic(RECORD, message, help=help)])
 
 
-def _stated_start(text: str, now: float) -> datetime:
-    """The start of the cluster file. Raises DiagnosticError (GSM5402): before it, and long after it, no time passes."""
+def _stated_start(text: str, now: float, calendar: Calendar | None) -> datetime:
+    """The start of the cluster file, by default on the clock of the calendar. Raises DiagnosticError."""
     start = start_of(text)
+    if start.tzinfo is None and calendar is not None:
+        return _check_start(LiveClock(start=start, calendar=calendar).date_of(text), now, "`start`", _OMIT)
     if start.year <= 1 or start.year >= MAXYEAR:  # no other zone may have such a date
         start = start.replace(tzinfo=UTC)
-    start = _with_zone(start)
+    return _check_start(_with_zone(start), now, "`start`", _OMIT, text)
+
+
+def _check_start(start: datetime, now: float, what: str, help: str, text: str = "") -> datetime:
+    """Return the start. Raises DiagnosticError (GSM5402): before it, and long after it, no time passes."""
     passed = now - start.timestamp()
     if not 0 <= passed <= LONGEST:
-        message = f"`start` is {text}, {'in the future' if passed < 0 else 'more than a thousand years ago'}"
-        help = "omit it: time 0 is then that of the first observation"
+        when = "in the future" if passed < 0 else "more than a thousand years ago"
+        message = f"{what} is {text or start.isoformat()}, {when}"
         raise DiagnosticError([Diagnostic("GSM5402", message, help=help)])
     return start
 
 
 def _with_zone(start: datetime) -> datetime:
     return start if start.tzinfo is not None else start.astimezone()
+
+
+_STATE = "state a `start` in the cluster file"
+_OMIT = "omit it: time 0 is then that of the scenario's calendar, or of the first observation"
 
 
 class _Drive:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpusched_dsl.drivers.drive import config_of, mapping_of, start_of_run
+from gpusched_dsl.drivers.drive import mapping_of, parts_of, start_of_run
 from gpusched_dsl.drivers.exclusions import Exclusions
 from gpusched_dsl.drivers.mapping import JobMapping
 from gpusched_dsl.drivers.protocol import ClusterUnavailable, DrivenCluster, JobState, ObservedJob, ObservedNode
@@ -17,7 +17,6 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.reporting.grid import Grid, GridColumn
-from gpusched_dsl.workflows.live import live_parts
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,8 @@ class Inspection:
 
 def inspect(workspace: Workspace, settings: DriveSettings, cluster: DrivenCluster) -> Inspection:
     """Observe once. Raises DiagnosticError for errors in files, and GSM5405 if the cluster cannot be observed."""
-    start = start_of_run(settings, time.time, create=False)
-    parts = live_parts(workspace, config_of(settings), start=start.isoformat())
+    start = start_of_run(workspace, settings, time.time, create=False)
+    parts = parts_of(workspace, settings, start)
     mapping = mapping_of(settings, parts, start)
     try:
         observation = cluster.observe()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from gpusched_dsl.drivers.drive import JOURNAL, config_of, start_of_run
+from gpusched_dsl.drivers.drive import JOURNAL, parts_of, start_of_run
 from gpusched_dsl.drivers.settings import DriveSettings
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.journal import Journal
@@ -15,7 +15,7 @@ from gpusched_dsl.online.journal.steps import RecordedSteps
 from gpusched_dsl.online.live.messages import event_of
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.workflows.estimate import SAMPLES, Estimate, estimate_live
-from gpusched_dsl.workflows.live import LiveParts, live_parts
+from gpusched_dsl.workflows.live import LiveParts
 from gpusched_dsl.workflows.starts.candidates import Values
 
 
@@ -35,8 +35,8 @@ def estimate_driven(
     Further jobs arrive as in the past of the run, unless `arrivals` is False. In shadow mode the run is that of the
     plans, not of the cluster. Raises DiagnosticError for records that cannot be used, and as `estimate_live` does.
     """
-    start = start_of_run(settings, now, create=False)
-    parts = live_parts(workspace, config_of(settings), start=start.isoformat())
+    start = start_of_run(workspace, settings, now, create=False)
+    parts = parts_of(workspace, settings, start)
     with Journal.read(settings.folder / JOURNAL) as journal:
         loop = restore_loop(parts, journal)
     seconds = parts.clock.seconds

@@ -6,23 +6,25 @@ import time
 from collections.abc import Sequence
 
 from gpusched_dsl.drivers.comparison import ShadowComparison, compare_with_cluster
-from gpusched_dsl.drivers.drive import HISTORY, config_of, start_of_run
+from gpusched_dsl.drivers.drive import HISTORY, config_of, has_zone, parts_of, start_of_run
 from gpusched_dsl.drivers.observed_jobs import read_history
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import DriveSettings
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.workflows.live import live_parts
+from gpusched_dsl.workflows.live import with_start
 
 
 def shadow_comparison(workspace: Workspace, settings: DriveSettings, methods: Sequence[str]) -> ShadowComparison:
     """Compare everything that was recorded so far, also while a run continues. Raises DiagnosticError."""
     history = read_history(read_records(settings.folder / HISTORY))
-    start = start_of_run(settings, time.time, create=False)
-    return compare_with_cluster(workspace, config_of(settings).allowing(*methods), history, start.timestamp(), methods)
+    start = start_of_run(workspace, settings, time.time, create=False)
+    config = with_start(workspace, config_of(settings), start.isoformat(), has_zone=has_zone(settings))
+    return compare_with_cluster(workspace, config.allowing(*methods), history, start.timestamp(), methods)
 
 
 def check_report_methods(workspace: Workspace, settings: DriveSettings) -> None:
     """Raise DiagnosticError for a method of [report] that no run can use, before the first day ends."""
+    start = start_of_run(workspace, settings, time.time, create=False)
     for method in settings.report.methods:
         if method != settings.method:
-            live_parts(workspace, config_of(settings, method))
+            parts_of(workspace, settings, start, method)

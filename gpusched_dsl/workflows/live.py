@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.scenarios.calendars import START
+from gpusched_dsl.language.scenarios.scenario import states_calendar
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.chain import Json
 from gpusched_dsl.online.journal.header import header_of
@@ -16,7 +18,7 @@ from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.step_journal import StepJournal
-from gpusched_dsl.online.open import loop_of, setup_of
+from gpusched_dsl.online.open import loop_of, run_scenario, setup_of
 from gpusched_dsl.online.run_config import RunConfig
 
 
@@ -39,10 +41,32 @@ class LiveParts:
         return loop
 
 
-def live_parts(workspace: Workspace, config: RunConfig, *, start: str | None = None) -> LiveParts:
-    """Check and read everything for a live run; `start` is the date at time 0. Raises DiagnosticError."""
-    setup = setup_of(workspace, config, external=True).stateless()
+def with_start(workspace: Workspace, config: RunConfig, start: str | None, *, has_zone: bool = True) -> RunConfig:
+    """Return the configuration with the date at time 0, if its time zone is known; see `live_parts`."""
+    if start is None:
+        return config
+    name = run_scenario(workspace, config.scenario, config.online)
+    if not (has_zone and start_of(start).tzinfo is not None) and not states_calendar(workspace, name):
+        return config
+    return replace(config, settings={**config.settings, START: start})
+
+
+def live_parts(
+    workspace: Workspace, config: RunConfig, *, start: str | None = None, has_zone: bool = True
+) -> LiveParts:
+    """Check and read everything for a live run. Raises DiagnosticError.
+
+    `start` is the date at time 0, by default that of the scenario's calendar. Its offset is the time zone where the
+    scenario states none, unless `has_zone` is False.
+    """
+    has_calendar = states_calendar(workspace, run_scenario(workspace, config.scenario, config.online))
+    date = None if start is None else start_of(start)
+    dated = with_start(workspace, config, start, has_zone=has_zone)
+    setup = setup_of(workspace, dated, external=True).stateless()
     unit, instance = setup.clock, setup.base.instance
+    calendar = instance.store.calendar
+    if calendar is not None:
+        date = calendar.date(0.0)
     header = header_of(
         online=setup.online.name,
         model=setup.online.base.name,
@@ -56,13 +80,9 @@ def live_parts(workspace: Workspace, config: RunConfig, *, start: str | None = N
             "threads": config.threads, "fallback": config.fallback,
         },
         live=True,
-        start=start,
+        start=None if date is None else date.isoformat(),
     )  # fmt: skip
-    calendar = instance.store.calendar
-    date = start_of(start) if start is not None else calendar.date(0.0) if calendar is not None else None
-    if calendar is not None and date is not None and date != calendar.date(0.0):
-        calendar = None  # the run starts at another time than the calendar
-    return LiveParts(setup, header, live_clock(unit, str(setup.clock), date, calendar))
+    return LiveParts(setup, header, live_clock(unit, str(setup.clock), date, calendar if has_calendar else None))
 
 
 def run_live_loop(

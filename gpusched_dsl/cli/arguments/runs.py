@@ -71,7 +71,6 @@ def add_run_options(parser: Parser) -> None:
         help="read events from this file or named pipe (`-`: standard input) instead of simulating them, and write "
         "decisions to standard output, both as lines of JSON",
     )
-    parser.add_argument("--start", metavar="DATE", help="with --live: the date at time 0, as in 2026-03-01T00:00Z")
     parser.add_argument(
         "--tell-from",
         type=nonnegative_integer,

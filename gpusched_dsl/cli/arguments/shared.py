@@ -62,6 +62,11 @@ def add_instance_options(parser: Parser) -> None:
         metavar="CSV",
         help="set the values of a CSV file with the columns name, value and, optionally, unit",
     )
+    parser.add_argument(
+        "--start",
+        metavar="DATE",
+        help="date at time 0, as in 2026-03-01T00:00Z; without an offset on the clock of the calendar of the scenario",
+    )
     add_memory_limit(parser)
     add_allow_outside(parser)
 

@@ -88,6 +88,12 @@ def scenario_title(model: str, scenario: str) -> str:
     return f"{model}, scenario {scenario}" if scenario not in ("", model) else model
 
 
+def states_calendar(workspace: HasScenarios, name: str) -> bool:
+    """Whether a scenario, or one that it extends, states a calendar."""
+    chain = _chain(workspace, name, None, Diagnostics()) or []
+    return any(isinstance(s, tree.CalendarStatement) for scenario in chain for s in scenario.statements)
+
+
 def missing_targets(scenario: CheckedScenario) -> list[str]:
     """Return the sets, parameters and randoms without necessary data, in the order of the data."""
     model = scenario.model

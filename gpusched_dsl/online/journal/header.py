@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 
+from gpusched_dsl.language.scenarios.calendars import START
 from gpusched_dsl.online.journal.chain import Json
 from gpusched_dsl.version import __version__
 
@@ -48,7 +50,19 @@ def differences(recorded: Mapping[str, Json], now: Mapping[str, Json]) -> list[s
 
 
 def _without(header: Mapping[str, Json]) -> dict[str, Json]:
-    return {key: value for key, value in header.items() if key not in MAY_DIFFER}
+    found = {key: value for key, value in header.items() if key not in MAY_DIFFER}
+    if isinstance(settings := found.get("settings"), dict) and START in settings:
+        found["settings"] = {**settings, START: _moment(settings[START])}
+    return {**found, "start": _moment(found["start"])} if "start" in found else found
+
+
+def _moment(start: Json) -> Json:
+    """Return a date with an offset in UTC: the same moment in another zone is the same start."""
+    try:
+        date = datetime.fromisoformat(start) if isinstance(start, str) else None
+    except ValueError:
+        return start
+    return start if date is None or date.tzinfo is None else date.astimezone(UTC).isoformat()
 
 
 def _differences(at: str, recorded: Json, now: Json) -> Iterator[str]:

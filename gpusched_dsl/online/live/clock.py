@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
-from gpusched_dsl.language.calendar import Calendar
+from gpusched_dsl.language.calendar import Calendar, DateError
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import UNITS, Unit, convertible, number_factor
@@ -67,14 +67,17 @@ class LiveClock:
             today = self.today()
             return self._since(today if self.start.tzinfo else today.astimezone().replace(tzinfo=None))
         if isinstance(time, str):
-            return self._since(self._date(time))
+            return self._since(self.date_of(time))
         if not math.isfinite(time):
             _refuse(f"{time} is not a time", "write the time since the start as a number")
         return float(time)
 
-    def _date(self, text: str) -> datetime:
+    def date_of(self, text: str) -> datetime:
+        """Read a date, by default on the clock of the calendar. Raises GSM5205."""
         if self.start is None:
             _refuse(f"`{text}` is a date, but the start of the run is unknown", "state it: `--start 2026-03-01T00:00Z`")
+        if self.calendar is not None:
+            return self.calendar.date(self._by_calendar(self.calendar, text))
         try:
             date = datetime.fromisoformat(text)
         except ValueError:
@@ -83,6 +86,17 @@ class LiveClock:
             with_zone, without = ("the start", "the event") if date.tzinfo is None else ("the event", "the start")
             _refuse(f"`{text}`: {with_zone} has a time zone, but {without} has none", "give both a time zone, or none")
         return date
+
+    @staticmethod
+    def _by_calendar(calendar: Calendar, text: str) -> float:
+        """Return the seconds to a date, by default on the clock of the calendar; raises GSM5205 if it occurs twice."""
+        try:
+            found = calendar.read(text)
+        except DateError as error:
+            _refuse(str(error), error.help)
+        if found.note:
+            _refuse(f"`{text}` occurs twice in {calendar.zone}", f"write the offset: `{calendar.iso(found.seconds)}`")
+        return found.seconds
 
     def _since(self, date: datetime) -> float:
         assert self.start is not None

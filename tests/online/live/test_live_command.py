@@ -52,7 +52,7 @@ def test_dates_need_a_start(file: str, capfdbinary: pytest.CaptureFixture[bytes]
 @pytest.mark.parametrize(
     ("more", "code", "finding"),
     [(["--live", "-", "--json", "x.json"], 2, "GSM6002"), (["--live", "-", "--methods", "highs,Greedy"], 2, "GSM6002"),
-     (["--start", "2026-03-01"], 2, "GSM6002"), (["--tell-from", "1"], 2, "GSM6002"),
+     (["--start", "2026-03-01"], 1, "GSM1691"), (["--tell-from", "1"], 2, "GSM6002"),
      (["--live", "none"], 1, "GSM5208"), (["--live", "-", "--start", "soon"], 1, "GSM5205")],
 )  # fmt: skip
 def test_wrong_usage(file: str, more: list[str], code: int, finding: str, capfd: pytest.CaptureFixture[str]) -> None:
