@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,13 @@ from drive_files import CLUSTER, MODEL, mapping_for, run_driver, write_files
 from simulated_cluster import EPOCH, SimulatedCluster
 
 from gpusched_dsl.cli import main
+from gpusched_dsl.drivers.drive import parts_of, start_of_run
 from gpusched_dsl.drivers.protocol import JobState, ObservedJob
 from gpusched_dsl.drivers.settings import read_settings
 from gpusched_dsl.drivers.value_source import NoValue
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.workspace import load_workspace
 
 CAPACITY = """import "gsdsl:capacity_planning/online.gsm";
 scenario Cluster for CapacityPlanning {
@@ -153,6 +156,39 @@ def test_time_limits_have_their_unit(tmp_path: Path) -> None:
     path = write_files(tmp_path, cluster=text.replace(old, 'exec_time = { field = "time_limit", unit = "min" }'))
     with pytest.raises(DiagnosticError, match="`time_limit` is a time, which has its unit"):
         read_settings(path)
+
+
+@pytest.mark.parametrize(
+    ("calendar", "start", "expected"),
+    [('calendar from "2026-10-25 02:30+01:00" in "Europe/Berlin";', "", "2026-10-25T01:30:00+00:00"),
+     ('calendar from "2026-03-01 00:00" in "Asia/Tokyo";', 'start = "2026-03-02 09:00"', "2026-03-02T00:00:00+00:00"),
+     ('calendar from "2026-03-01 00:00" in "Asia/Tokyo";', 'start = "2026-03-02T09:00Z"', "2026-03-02T09:00:00+00:00"),
+     ("", "", "2027-01-15T08:00:00+00:00")],
+)  # fmt: skip
+def test_time_0_is_that_of_the_calendar(calendar: str, start: str, expected: str, tmp_path: Path) -> None:
+    """A start without an offset is on the clock of the calendar; without both, the run starts now."""
+    model = MODEL.replace("Nodes = {", f"{calendar} Nodes = {{")
+    path = write_files(tmp_path, model, f"{start}\n{CLUSTER}")
+    settings, workspace = (
+        read_settings(path, SimulatedCluster({}))[0],
+        load_workspace(tmp_path / "cluster.gsm", Diagnostics()),
+    )
+    for _ in range(2):  # the second one reads the folder
+        found = start_of_run(workspace, settings, lambda: 1800000000.0)
+        assert found.astimezone(UTC).isoformat() == expected
+        parts = parts_of(workspace, settings, found)
+        of_data = parts.setup.base.store.calendar
+        assert (of_data is not None) is bool(calendar)
+        assert datetime.fromisoformat(parts.clock.date(0.0) or "") == found
+        assert of_data is None or of_data.date(0.0) == found
+
+
+def test_a_calendar_in_the_future_is_refused(tmp_path: Path) -> None:
+    model = MODEL.replace("Nodes = {", 'calendar from "2036-01-01" in "UTC"; Nodes = {')
+    path = write_files(tmp_path, model)
+    workspace = load_workspace(tmp_path / "cluster.gsm", Diagnostics())
+    with pytest.raises(DiagnosticError, match=r"the start of the calendar is 2036.*in the future"):
+        start_of_run(workspace, read_settings(path, SimulatedCluster({}))[0], lambda: 1800000000.0)
 
 
 @pytest.mark.parametrize(
