@@ -133,6 +133,8 @@ def build_instance(
     refuse_fork()
     diagnostics = Diagnostics()
     reader = reader or FileReader(folder, files or FileLimits(), roots or {})
+    stated = scenario.calendar
+    reader.calendar = None if stated is None or not stated.stated else stated.calendar
     reader.expect(g for givens in scenario.assignments.values() for g in givens)
     for random in scenario.model.randoms.values():
         law = _law(scenario, random)

@@ -8,7 +8,13 @@ from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 
 _SLOTS = (
-    Option("from", 'first slot, on the clock of the file: "2018-06-01 00:00"', "", shown="the first time of the file"),
+    Option(
+        "from",
+        'first slot, on the clock of the file: "2018-06-01 00:00"',
+        "",
+        starts=True,
+        shown="the start of the scenario's calendar, else the first time of the file",
+    ),
     Option("slots", "number of slots; 0: all complete slots", 0, least=0, shown="all slots of the file"),
     Option("slot", "length of a slot", 15.0, unit="min", least=0.001),
     Option("max_gap", "longest gap that is filled with the previous price", 60.0, unit="min", least=0),

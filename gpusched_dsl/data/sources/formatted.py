@@ -20,6 +20,7 @@ from gpusched_dsl.data.sources.files import (
     read_bytes,
 )
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.formats import Use
@@ -99,6 +100,27 @@ def report_dropped(read: FormattedFile, use: Use, data: tree.Data | tree.Generat
         secondary=[Label(_name_of(data).span, f"read as `{use.name}`")] if first is not None else [],
         notes=[*map(dropped_text, table.dropped), *table.notes],
         severity=Severity.NOTE,
+    )
+
+
+def report_other_start(
+    read: FormattedFile, use: Use, data: tree.Data | tree.Generate, calendar: Calendar, diagnostics: Diagnostics
+) -> None:
+    """Warn (GSM1695) of slots that do not begin at the start of the calendar."""
+    frame, settings = read.table.frame, dict(use.options)
+    if not {"time", "slot"} <= set(frame.columns) or "slot" not in settings or not frame.height:
+        return
+    first = calendar.seconds(str(frame["time"][0])) - float(frame["slot"][0]) * float(settings["slot"]) * 60.0
+    if abs(first) < 1e-3:
+        return
+    stated = next((option.value.span for option in data.options if option.name.text == "from"), _name_of(data).span)
+    diagnostics.error(
+        "GSM1695",
+        f"slot 0 of `{read.file.name}` begins at {calendar.text(first)}, the calendar at {calendar.text(0.0)}",
+        stated,
+        "another time",
+        help="omit `from`, or keep it if these prices stand for others",
+        severity=Severity.WARNING,
     )
 
 

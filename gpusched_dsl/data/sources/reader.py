@@ -11,10 +11,17 @@ from msgspec import Struct, field
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, TextOrigin, first_mixed_row
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileColumns, FileLimits, Unreadable, locate
-from gpusched_dsl.data.sources.formatted import FormattedFile, draw, read_with_format, report_dropped
+from gpusched_dsl.data.sources.formatted import (
+    FormattedFile,
+    draw,
+    read_with_format,
+    report_dropped,
+    report_other_start,
+)
 from gpusched_dsl.data.sources.tables import is_text, read_data_file
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment, FileAssignment, MatrixAssignment, TableAssignment
@@ -30,7 +37,8 @@ class FileReader(Struct, eq=False):
 
     `folder` stands for the folder of texts that are no file. `roots` has, for a text, the folder that its paths may
     not leave, unless it is its own. `hashes` has the SHA-256 of every file read, by the name the author wrote, and of
-    every table drawn, by its generator with all options. `notes` list what formats skipped.
+    every table drawn, by its generator with all options. `notes` list what formats skipped, and slots that begin at
+    another time than the `calendar`, if the scenario states one.
     """
 
     folder: Path
@@ -38,6 +46,7 @@ class FileReader(Struct, eq=False):
     roots: Mapping[Path, Path | None] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     notes: Diagnostics = field(default_factory=Diagnostics)
+    calendar: Calendar | None = None
     _formatted: dict[_FileKey, FormattedFile | None] = field(default_factory=dict)
     _wanted: dict[_FileKey, dict[str, Span]] = field(default_factory=dict)
     _data_files: dict[tuple[Path, str], DataFile | Fault] = field(default_factory=dict)
@@ -101,6 +110,8 @@ class FileReader(Struct, eq=False):
                 self._formatted[key] = read
                 self._remember(read.file.name, read.file.sha256, data_file)
                 report_dropped(read, use, data, self.notes)
+                if self.calendar is not None:
+                    report_other_start(read, use, data, self.calendar, self.notes)
             formatted = self._formatted[key]
             return None if formatted is None else formatted.columns(list(wanted))
         except Unreadable as error:

@@ -180,6 +180,7 @@ CODES: dict[str, str] = {
     "GSM1692": "calendar is missing",
     "GSM1693": "start of the calendar occurs twice",
     "GSM1694": "invalid clock time of a plan",
+    "GSM1695": "slots begin at another time than the calendar",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",

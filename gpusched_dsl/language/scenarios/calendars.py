@@ -21,25 +21,24 @@ EXAMPLE = 'calendar from "2026-10-05 00:00" in "Europe/Berlin";'
 
 
 class CheckedCalendar(Struct, frozen=True):
-    """`holiday_set` is the root set whose elements are further holidays of `calendar`, "" for none."""
+    """`holiday_set` is the root set whose elements are further holidays of `calendar`, "" for none.
+
+    `stated`: a scenario states it, not only a start from outside.
+    """
 
     span: Span
     calendar: Calendar
     holiday_set: str = ""
+    stated: bool = True
 
 
 def check_calendar(
-    chain: Sequence[tree.Scenario],
-    model: CheckedModel,
-    given: Mapping[str, Sequence[Assignment]],
-    start: str | None,
-    diagnostics: Diagnostics,
+    chain: Sequence[tree.Scenario], model: CheckedModel, start: str | None, diagnostics: Diagnostics
 ) -> CheckedCalendar | None:
     """Return the calendar of the newest scenario that states one, with another `start` if it is stated outside.
 
-    `given` has the values that the scenario gives.
-    A start without a time zone is on the clock of the scenario's calendar. Reports GSM1691, GSM1692 if the model needs
-    a calendar that is not stated, and GSM1693 (warning) for a start that occurs twice.
+    A start without a time zone is on the clock of the scenario's calendar. Reports GSM1691, and GSM1693
+    (warning) for a start that occurs twice.
     """
     stated: tree.CalendarStatement | None = None
     for scenario in chain:
@@ -54,10 +53,6 @@ def check_calendar(
                 help="keep one of them",
             )
         stated = here[0] if here else stated
-    if stated is None and start is None:
-        if _is_written(model, given):
-            _require_none(chain[-1], (model, given), diagnostics)
-        return None
     checked = None if stated is None else _read(stated, model, diagnostics)
     if start is None or (stated is not None and checked is None):
         return checked
@@ -65,7 +60,15 @@ def check_calendar(
     at = source.span(0, len(start))
     zone = "" if checked is None else checked.calendar.zone
     moved = _calendar(start, at, zone, None, () if checked is None else checked.calendar.holidays, diagnostics)
-    return None if moved is None else CheckedCalendar(at, moved, "" if checked is None else checked.holiday_set)
+    if moved is None:
+        return None
+    return CheckedCalendar(at, moved, "" if checked is None else checked.holiday_set, stated is not None)
+
+
+def has_calendar(chain: Sequence[tree.Scenario], start: str | None = None) -> bool:
+    """Whether a scenario of a chain states a calendar, or a start is stated outside."""
+    stated = any(isinstance(s, tree.CalendarStatement) for scenario in chain for s in scenario.statements)
+    return stated or start is not None
 
 
 def _read(stated: tree.CalendarStatement, model: CheckedModel, diagnostics: Diagnostics) -> CheckedCalendar | None:
@@ -142,9 +145,14 @@ def _is_written(model: CheckedModel, given: Mapping[str, Sequence[Assignment]]) 
     return any(CLOCK_CALL.search(source.text) for source in sources.values())
 
 
-def _require_none(scenario: tree.Scenario, expressions: object, diagnostics: Diagnostics) -> None:
-    """Report (GSM1692) the first function of the clock in expressions that have no calendar."""
-    found = first_clock_function(expressions)
+def require_no_calendar(
+    scenario: tree.Scenario,
+    model: CheckedModel,
+    given: Mapping[str, Sequence[Assignment]],
+    diagnostics: Diagnostics,
+) -> None:
+    """Report (GSM1692) the first function of the clock in a model and its values, for a scenario without a calendar."""
+    found = first_clock_function((model, given)) if _is_written(model, given) else None
     if found is not None:
         diagnostics.error(
             "GSM1692",

@@ -28,8 +28,10 @@ _LISTED = 30
 class FormatChecker:
     """Checks the format options of a data statement before anything is read."""
 
-    def __init__(self, diagnostics: Diagnostics) -> None:
+    def __init__(self, diagnostics: Diagnostics, start: str = "") -> None:
+        """Create a checker; `start` is the date at time 0, as a text with its offset."""
         self.diagnostics = diagnostics
+        self.start = start
 
     def use(self, data: tree.Data | tree.Generate) -> tuple[Use, Described] | None:
         """The format or generator of a statement with all its options; None if there is none (GSM1518).
@@ -110,8 +112,13 @@ class FormatChecker:
                     f"no `{option.name}`",
                     help=f"write `{description.name} ({option.name} = ...)`: {option.needs}",
                 )
-        values = ((option.name, values_by_name.get(option.name, option.default)) for option in description.options)
+        values = (
+            (option.name, values_by_name.get(option.name, self._default(option))) for option in description.options
+        )
         return tuple((name, value) for name, value in values if value is not None)
+
+    def _default(self, option: Option) -> Setting | None:
+        return self.start if option.starts and self.start else option.default
 
     def _value(self, expr: tree.Expr, option: Option) -> Setting | None:
         """Return the value of an option in its own unit; None after a reported error."""

@@ -25,7 +25,8 @@ class Option(Struct, frozen=True):
     Its kind is that of `default`, or `kind` where it must be given (then `default` is None). A number may have a `unit`
     ("h"), in which readers get it; it may be stated in any unit that converts to it, or without one. `choices` are the
     texts that may stand there (none: any), `least` the smallest number. `shown` tells the default in words.
-    A `condition` compares columns of the file with values; readers get it as text (`row_conditions.py`).
+    A `condition` compares columns of the file with values; readers get it as text (`row_conditions.py`). An option that
+    `starts` is the date of slot 0: in a scenario with a calendar it is by default the start of the calendar.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Option(Struct, frozen=True):
     least: float | None = None
     shown: str = ""
     condition: bool = False
+    starts: bool = False
 
     @property
     def type(self) -> type[bool] | type[int] | type[float] | type[str]:

@@ -15,7 +15,13 @@ from gpusched_dsl.language.checking.flatten import HasModels, declared_options
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment
-from gpusched_dsl.language.scenarios.calendars import START, CheckedCalendar, check_calendar
+from gpusched_dsl.language.scenarios.calendars import (
+    START,
+    CheckedCalendar,
+    check_calendar,
+    has_calendar,
+    require_no_calendar,
+)
 from gpusched_dsl.language.scenarios.dependency_order import order_of_data
 from gpusched_dsl.language.scenarios.many_settings import PlainSetting, check_columns, split_settings
 from gpusched_dsl.language.scenarios.settings import (
@@ -90,8 +96,7 @@ def scenario_title(model: str, scenario: str) -> str:
 
 def states_calendar(workspace: HasScenarios, name: str) -> bool:
     """Whether a scenario, or one that it extends, states a calendar."""
-    chain = _chain(workspace, name, None, Diagnostics()) or []
-    return any(isinstance(s, tree.CalendarStatement) for scenario in chain for s in scenario.statements)
+    return has_calendar(_chain(workspace, name, None, Diagnostics()) or [])
 
 
 def missing_targets(scenario: CheckedScenario) -> list[str]:
@@ -139,7 +144,9 @@ def _check(
     model = check_model(workspace, model_name.text, choices, diagnostics, spans)
     if model is None:
         return None
-    table = AssignmentTable(model, diagnostics, workspace.lost)
+    calendar = check_calendar(chain, model, start, diagnostics)
+    first = calendar.calendar.iso(0.0) if calendar is not None and calendar.stated else ""
+    table = AssignmentTable(model, diagnostics, workspace.lost, first)
     settings = [s for s in settings if s.name.text not in known or isinstance(s, _OF_DATA)]
     of_data = _data_settings(chain, settings, table, diagnostics)
     for level, part in enumerate(chain):
@@ -152,13 +159,15 @@ def _check(
     table.add_columns(columns)
     given = table.result()
     order = order_of_data(model, given, diagnostics)
+    if not has_calendar(chain, start):
+        require_no_calendar(scenario, model, given, diagnostics)
     return CheckedScenario(
         scenario.name.text,
         scenario.name.span,
         structs.replace(model, data_order=order),
         given,
         scenario.doc,
-        check_calendar(chain, model, given, start, diagnostics),
+        calendar,
     )
 
 

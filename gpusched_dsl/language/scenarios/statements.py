@@ -36,8 +36,12 @@ from gpusched_dsl.language.source import Span
 class AssignmentTable:
     """Collects the values of the scenarios of a chain, oldest first; later levels replace or patch earlier ones."""
 
-    def __init__(self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span]) -> None:
-        """Create a table; `lost` are names with unreadable declarations, which are not reported."""
+    def __init__(
+        self, model: CheckedModel, diagnostics: Diagnostics, lost: Mapping[str, Span], start: str = ""
+    ) -> None:
+        """Create a table; `lost` are names with unreadable declarations, which are not reported. `start` is the date at
+        time 0, as a text with its offset.
+        """
         self.model = model
         self.diagnostics = diagnostics
         self.lost = lost
@@ -49,7 +53,7 @@ class AssignmentTable:
         self.columns = ColumnChecker(diagnostics)
         self.formulas = FormulaChecker(checker, self.values, self.columns)
         self.matrices = MatrixChecker(model, self.columns, diagnostics)
-        self.formats = FormatChecker(diagnostics)
+        self.formats = FormatChecker(diagnostics, start)
         self.other_names: tuple[str, ...] = ()  # options of generators: settings may have these names
         self._given: dict[str, list[Assignment]] = {}
         self._table_keys: dict[str, TableAssignment | MatrixAssignment] = {}
