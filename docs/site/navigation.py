@@ -15,6 +15,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/policies",
         "docs/online",
         "docs/state",
+        "docs/dates",
         "docs/lookahead",
         "docs/running",
         "docs/reports",

@@ -115,9 +115,9 @@ class Spacing:
         return self.cell[number] or number == 0 or self._type(number - 1) not in _OPERANDS
 
     def _is_tight(self, number: int) -> bool:
-        """Whether an operator has no spaces: `1..n`, `x^2`, and the minus of a subscript `h-1`."""
+        """Whether an operator has no spaces: `1..n`, `x^2`, a time `9:00`, and the minus of a subscript `h-1`."""
         kind = self._type(number)
-        if kind in ("DOTS", "CARET"):
+        if kind in ("DOTS", "CARET") or (kind == "COLON" and self._type(self.statement[number]) == "REPLAN"):
             return True
         return (
             kind in _SIGNS
