@@ -57,11 +57,13 @@ def test_plans_have_dates() -> None:
     assert [step["time_date"] for step in steps] == [iso(step["time"]) for step in steps]
 
 
-def test_without_a_calendar_there_are_no_dates() -> None:
+def test_without_a_calendar_there_are_no_dates(tmp_path: Path) -> None:
     document = run("").to_dict()
     assert document["calendar"] is None
     assert not [key for rows in ("jobs", "schedule") for key in document[rows][0] if "date" in key]
     assert "2026" not in str(run(""))
+    run("").to_html(tmp_path / "run.html")
+    assert ">time [h]</th>" in (tmp_path / "run.html").read_text()
 
 
 def test_tables_of_files(tmp_path: Path) -> None:
@@ -78,7 +80,7 @@ def test_what_people_read(tmp_path: Path) -> None:
     run().to_html(tmp_path / "run.html")
     page = (tmp_path / "run.html").read_text()
     assert "Sun 2026-10-25 02:30 +02:00" in page
-    assert "<th>time [h]" not in page
+    assert ">time [h]</th>" not in page
 
 
 @pytest.mark.parametrize("command", ["why", "estimate"])
