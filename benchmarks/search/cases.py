@@ -124,6 +124,22 @@ def packing(jobs: int = 300, nodes: int = 210, seed: int = 1) -> Model:
     }}""")
 
 
+def large(jobs: int = 2_000, nodes: int = 500) -> Model:
+    """A million columns: jobs of two resources on different nodes, with costs for each pair."""
+    return loads(f"""
+    model Large {{
+      set Jobs = 1..{jobs}; set Nodes = 1..{nodes};
+      param g[j in Jobs] = (j * 37) mod 8 + 1; param m[j in Jobs] = (j * 53) mod 61 + 4;
+      param cost[j in Jobs, n in Nodes] = (j * 7919 + n * 104729) mod 997 + 3;
+      var x[Jobs, Nodes] binary;
+      minimize total: sum[j in Jobs, n in Nodes] cost[j, n] * x[j, n];
+      constraint once[j in Jobs]: sum[n in Nodes] x[j, n] == 1;
+      constraint gpus[n in Nodes]: sum[j in Jobs] g[j] * x[j, n] <= 20;
+      constraint memory[n in Nodes]: sum[j in Jobs] m[j] * x[j, n] <= 160;
+    }}
+    scenario S for Large {{ }}""")
+
+
 CASES: Mapping[str, Case] = {
     "capacity": Case("capacity planning, 40 nodes x 400 jobs", capacity_planning, "Synthetic", 3, 90.424, 0.02),
     "sharing": Case("GPU sharing, 20 nodes x 60 jobs", gpu_sharing, "Sharing", 5, 0.0, 0.05),

@@ -17,6 +17,7 @@ from gpusched_dsl.solving.primal.first_fit import first_fits
 from gpusched_dsl.solving.primal.fix_and_propagate import MOST_DEAD_ENDS, fix
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
+from gpusched_dsl.solving.primal.lp_diving import LpDiving
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import has_point, restrict, solve_part
 from gpusched_dsl.solving.primal.rounding import is_integral, locks, round_simply, round_towards
@@ -53,7 +54,8 @@ def find_start(
 class Search:
     """One search for a start; `run` gives the best point with the bound that the relaxation gave.
 
-    Without `solves_parts` the backend solves linear problems only: no neighbourhoods, and no rest of a dead end.
+    Without `solves_parts` the backend solves linear problems only: dives, but no neighbourhoods and no rest of a dead
+    end.
     """
 
     problem: Problem
@@ -94,6 +96,8 @@ class Search:
             self._round(relaxed, down, up)
             self._fix_by_relaxation(relaxed, reduced)
         if not self.solves_parts:
+            if relaxed is not None:
+                self._dive(relaxed)
             return self.incumbent
         if self.incumbent.point is None:
             self._ignore_costs()
@@ -170,6 +174,19 @@ class Search:
             self._fix(order, np.rint(relaxed), first, DIVE)
         if not self._is_done and self.incumbent.point is not None:
             self._fix(order, round_towards(problem, relaxed, self.incumbent.point), first, DIVE)
+
+    def _dive(self, relaxed: Floats) -> None:
+        diving = LpDiving(self.problem, self.budget)
+        try:
+            for upwards in (True, False):
+                box = PropagationDomain(self.problem, self.rows)
+                if self._is_done or not box.settle():
+                    return
+                point = diving.dive(box, relaxed, upwards=upwards)
+                if point is not None:
+                    self._offer(point)
+        finally:
+            diving.close()
 
     def _fix(self, order: Ints, targets: Floats, first: int, share: float, ends: int = MOST_DEAD_ENDS) -> None:
         """Fix all integers in this order near these values, and the other columns by a linear problem."""

@@ -207,11 +207,11 @@ def _search(
 ) -> MipStart:
     from gpusched_dsl.solving.primal.search import Search
 
-    share = SHARE if problem.matrix.nonzeros < HUGE_NONZEROS else HUGE_SHARE
+    solves_parts = backend.capabilities.proves or options.heuristic == "on"
+    share = HUGE_SHARE if problem.matrix.nonzeros >= HUGE_NONZEROS or not solves_parts else SHARE
     seconds = MOST_SECONDS if options.time_limit is None else share * options.time_limit
     control = Control()
     budget = HeuristicBudget(seconds, monitor, lambda: control.stop_requested)
-    solves_parts = backend.capabilities.proves or options.heuristic == "on"
     with CtrlC(control):
         search_options = structs.replace(options, extra={}, time_limit=None)
         found = Search(problem, backend, search_options, budget, mip_start.point, solves_parts).run()
