@@ -228,6 +228,9 @@ class _Statement:
                 yield self.declared(node.root)
             case tree.Assign() | tree.Draw() | tree.MatrixTable() | tree.DataItem():
                 yield self.declared(node.target)
+            case tree.CalendarStatement():
+                if node.holiday_set is not None:
+                    yield self.declared(node.holiday_set)
             case tree.Table():
                 yield from map(self.declared, node.keys)
             case tree.TableColumn():

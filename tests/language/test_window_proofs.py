@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.language.blocks.online.online_block import check_online
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
@@ -723,3 +723,35 @@ def test_shipped_blocks(path: Path) -> None:
     for online in workspace.onlines.values():
         assert check_online(workspace, online, found) is not None
     assert [d for d in found if "GSM1642" <= d.code <= "GSM1656"] == []
+
+
+SLOT_TIMES = [
+    ("param at[h in Slots] in h = (ord(h) - 1) * 1[h];", "hour_of_day(at[h])", True),
+    ("let at[h in Slots] in h = ord(h) * 1[h];", "hour_of_day(at[h])", True),
+    ("", "hour_of_day(ord(h) * 1[h])", True),
+    ("", "hour_of_day(count(Slots) * 1[h])", True),
+    ("param at[Slots] in h;", "hour_of_day(at[h])", False),
+    ("param first default 0; param at[h in Slots] in h = (first + ord(h) - 1) * 1[h];", "hour_of_day(at[h])", False),
+    ("set Others ordered; param at[Others] in h;", "hour_of_day(sum[o in Others] ord(o) * at[o])", False),
+]
+
+
+@pytest.mark.parametrize(("declared", "read", "counted"), SLOT_TIMES)
+def test_the_clock_is_not_read_at_slots_counted_in_the_window(declared: str, read: str, counted: bool) -> None:
+    text = f"""
+    model M {{
+      set Slots ordered;  {declared}
+      let dear[h in Slots] = if {read} < 8[h] then 1 else 2;
+      var x[Slots] binary;
+      minimize cost in $: sum[h in Slots] dear[h] * 1[$] * x[h];
+      placement x[h] {{ slot h;  lasts 1[h]; }}
+    }}
+    online O for M {{
+      window h in Slots lookahead 8 commit 2;
+      {"carry first = now;" if "first" in declared else ""}
+    }}
+    """
+    found = Diagnostics()
+    workspace = workspace_from_text(text, "test.gsm", found)
+    check_online(workspace, workspace.onlines["O"], found)
+    assert [d.code for d in found if d.severity is Severity.ERROR] == ["GSM1696"] * counted

@@ -17,6 +17,7 @@ from test_rollouts import compared
 from window_cases import drawn_window
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.online.history import stretches_of
 from gpusched_dsl.online.loops import events
 from gpusched_dsl.online.loops.branching import fork
 from gpusched_dsl.online.loops.events import EventLoop
@@ -267,3 +268,75 @@ def test_rollouts_on_arrays_are_those_of_the_run(seed: int, order: str) -> None:
         loop.run()
     assert len(found) >= 2
     np.testing.assert_allclose([light for light, _ in found], [exact for _, exact in found], rtol=1e-9)
+
+
+# --- functions of the clock in runs ----------------------------------------------------------------------------------
+
+BY_EVENTS = """
+online Run for Machines {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion;
+  carry remaining[j] = remaining[j];
+  CARRY
+}
+policy P for Machines { order j in Jobs by KEY; place new_node exclusive, wait; keep running; }
+"""
+CLOCKED = MACHINES.replace(
+    "param rent in $/h default 1;", "param rent in $/h default 1; param clock in h default 0[h];"
+)
+NIGHTS = "(if hour_of_day(now) < 8[h] then submitted[j] / 1[h] else -submitted[j] / 1[h])"
+
+
+@pytest.mark.parametrize(
+    ("key", "carry", "reason"),
+    [("weekday(submitted[j]), submitted[j]", "", ""),
+     (NIGHTS, "", "the time changes"),
+     ("weekday(clock), submitted[j]", "carry clock = now;", "`clock` is carried from plan to plan"),
+     ("submitted[j]", "carry rent = if hour_of_day(now) < 8[h] then 1[$/h] else 3[$/h];", "`rent` is carried")],
+)  # fmt: skip
+@pytest.mark.parametrize("seed", range(3))
+def test_fast_replay_gives_way_to_functions_of_the_clock(seed: int, key: str, carry: str, reason: str) -> None:
+    jobs = [(at / 4, length / 4) for at, length in some_jobs(seed)]
+    text = CLOCKED + BY_EVENTS.replace("KEY", key).replace("CARRY", carry) + scenario(2, jobs)
+    fast, each = (driver(text, "Run", "S", "P", fast=fast) for fast in (True, False))
+    one, two = fast.run(), each.run()
+    assert one.total == pytest.approx(two.total, rel=1e-12)
+    assert starts_of(fast) == pytest.approx(starts_of(each), rel=1e-12)  # type: ignore[arg-type]
+    assert any(reason in why for why in fast.event_by_event) if reason else not fast.event_by_event
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rollouts_follow_a_carried_clock(seed: int) -> None:
+    key = "(if hour_of_day(clock) < 8[h] or is_holiday(clock) then left[j] / 1[h] else -left[j] / 1[h])"
+    text = CLOCKED + BY_EVENTS.replace("KEY", key).replace("CARRY", "carry clock = now;").replace("keep running;", "")
+    text += "policy Q for Machines { portfolio FIFO, P; }" + scenario(
+        2,
+        [(at / 4, length / 4) for at, length in some_jobs(seed)],
+        CALENDAR.replace(";", ' holidays { "2026-10-24" };'),
+    )
+    loop = driver(text, "Run", "S", "Q")
+    assert isinstance(loop, EventLoop)
+    found: list[tuple[FutureCost, FutureCost]] = []
+    with compared(found):
+        loop.run()
+    assert found
+    np.testing.assert_allclose([light for light, _ in found], [exact for _, exact in found], rtol=1e-9)
+
+
+def test_a_charge_by_slots_reads_the_clock() -> None:
+    """Slots of an hour over the change of clocks: 3 $ from 9 to 18 o'clock, else 1 $, for each hour of training."""
+    text = SLOTTED.replace("LENGTH", "1[h]").replace("CALENDAR", CALENDAR).replace("commit 100", "commit 10")
+    charge = """
+      charge tariff[h in Slots] in $ =
+        (if 9[h] <= hour_of_day(at[h]) < 18[h] then 3[$] else 1[$]) * sum[j in Jobs] train[j, h];
+      carry hours"""
+    text = text.replace("set Slots ordered;", "set Slots ordered; param at[Slots] in h;").replace("carry hours", charge)
+    text = text.replace("Slots = 0..99;", "Slots = 0..99; at[h in Slots] = (ord(h) - 1) * 1[h];").replace(
+        "a 0 30", "a 0 90"
+    )
+    outcome = driver(text, "Loop", "S", "highs").run()
+    found = stretches_of(outcome.world)
+    hours = np.concatenate([np.arange(round(a), round(b)) for a, b in zip(found.start, found.end, strict=True)])
+    assert len(hours) == 91
+    prices = [3.0 if 9 <= clock(float(hour)).hour < 18 else 1.0 for hour in hours]
+    assert outcome.world.ledger.totals["tariff"] == pytest.approx(sum(prices))

@@ -181,6 +181,7 @@ CODES: dict[str, str] = {
     "GSM1693": "start of the calendar occurs twice",
     "GSM1694": "invalid clock time of a plan",
     "GSM1695": "slots begin at another time than the calendar",
+    "GSM1696": "clock is read at a slot counted in the window",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",

@@ -11,6 +11,7 @@ from gpusched_dsl.language.blocks.online.carry_analysis.boundaries import prove_
 from gpusched_dsl.language.blocks.online.carry_analysis.carries import prove_carries
 from gpusched_dsl.language.blocks.online.carry_analysis.jobs import prove_jobs
 from gpusched_dsl.language.blocks.online.carry_analysis.linking import prove_links
+from gpusched_dsl.language.blocks.online.carry_analysis.slot_times import prove_slot_times
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import WindowView
 from gpusched_dsl.language.blocks.online.carry_analysis.totals import prove_totals
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
@@ -19,7 +20,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def prove(online: CheckedOnline, diagnostics: Diagnostics, workspace: HasPolicies | None = None) -> None:
-    """Report the errors between an online block and its model: GSM1642 to GSM1656.
+    """Report the errors between an online block and its model: GSM1642 to GSM1656, GSM1696.
 
     `workspace` has the policies that may read carried values, and the fallbacks of blocks; without it they are not
     checked.
@@ -29,6 +30,7 @@ def prove(online: CheckedOnline, diagnostics: Diagnostics, workspace: HasPolicie
         prove_edges(online, view, diagnostics)
         prove_links(online, view, diagnostics)
         prove_totals(online, view, diagnostics)
+        prove_slot_times(online, view, diagnostics)
     prove_accumulation(online, view, diagnostics)
     prove_carries(online, view, diagnostics, workspace)
     prove_jobs(online, view, diagnostics, workspace)
