@@ -7,10 +7,12 @@ import pytest
 from building import Draws, at_least, at_most, equal, maximize, minimize, objective, problem
 from scripted import Scripted, optimal
 
+from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.solving.verification import check_point
 
 
 def reported(stated: Problem, *values: float) -> Solution:
@@ -74,3 +76,40 @@ def test_reported_points_are_verified_and_decimal(backend: str) -> None:
         decimal = np.round(solved.point, 6)
         near = np.abs(decimal - solved.point) <= 1e-10
         assert (solved.point[near] == decimal[near]).all()
+
+
+def test_a_row_that_is_broken_by_the_tolerance_is_mended() -> None:
+    """`18 <= 17 + s` with s at 0.9999999: solvers may return that, and its objective is better than any true one."""
+    stated = problem(maximize(18, -1), columns=2, rows=[at_most(17, 18, -1)], upper=[1, 2.5], integer=[0])
+    solved = reported(stated, 1.0, 0.9999999)
+    assert solved.point is not None
+    assert (solved.point.tolist(), solved.objective) == ([1.0, 1.0], 17.0)
+
+
+def test_a_point_that_breaks_no_row_is_not_made_worse() -> None:
+    solved = reported(problem(minimize(1), columns=1, rows=[at_least(0.9999999, 1)], upper=5), 0.9999999)
+    assert solved.point is not None
+    assert solved.point.tolist() == [0.9999999]
+
+
+def test_a_point_that_cannot_be_mended_stays() -> None:
+    """A move of the second column mends one row of two: the point would still break a row, and cost more."""
+    rows = [at_most(17, 18, -1, 0, 0), at_most(2 / 3, 0, 0, 1, 1)]
+    stated = problem(maximize(18, -1, 1, 1), columns=4, rows=rows, upper=[1, 2.5, 1, 1], integer=[0])
+    values = [1.0, 0.9999999, 0.3333334, 0.3333333]
+    found = check_point(stated, np.array(values), Tolerances(), "solver")
+    assert found.point.tolist() == values
+
+
+@pytest.mark.parametrize("backend", ["highs", "scip"])
+def test_solvers_report_no_objective_beyond_the_best(backend: str) -> None:
+    """Knapsacks with a continuous excess at a cost, all data integers: so is each optimum."""
+    for seed in range(12):
+        draws = Draws(17 * seed + 3)
+        sizes, gains = ([float(draws.integer(1, 9)) for _ in range(7)] for _ in range(2))
+        row = at_most(draws.integer(5, 20), *sizes, -3, -1)
+        goal = maximize(*gains, -2, -1)
+        one = problem(goal, columns=9, rows=[row], upper=[1] * 7 + [3, 2.5], integer=list(range(8)))
+        solved = solve_problem(one, backend, SolveOptions(gap=0.0))
+        assert solved.status == "optimal"
+        assert solved.objective == round(solved.objective)
