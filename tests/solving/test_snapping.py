@@ -112,4 +112,5 @@ def test_solvers_report_no_objective_beyond_the_best(backend: str) -> None:
         one = problem(goal, columns=9, rows=[row], upper=[1] * 7 + [3, 2.5], integer=list(range(8)))
         solved = solve_problem(one, backend, SolveOptions(gap=0.0))
         assert solved.status == "optimal"
+        assert solved.objective is not None
         assert solved.objective == round(solved.objective)
