@@ -22,7 +22,7 @@ from gpusched_dsl.policies.gangs.reader import gang_cluster
 from gpusched_dsl.policies.gangs.run import has_gangs, plan_gangs
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
-from gpusched_dsl.policies.kernels.pinning import pin
+from gpusched_dsl.policies.kernels.free_capacity import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.local_search import UNLIMITED

@@ -95,6 +95,23 @@ def put(work: Workload, plan: Schedule, j: int, n: int, w: int, gpu: int, turn: 
 
 
 @compiled_in_place
+def pin(work: Workload, plan: Schedule, jobs: Ints, nodes: Ints, ways: Ints) -> int:
+    """Run jobs that run already on their nodes, in the ways given, where there is room; gives how many found room."""
+    put_down = 0
+    for i in range(len(jobs)):
+        n, w = nodes[i], ways[i]
+        k, size = work.kind[w], work.size[w]
+        if plan.jobs[n] == 0:
+            if not has_capacity_when_empty(work.units, work.parts, work.needs, work.room, k, size, w):
+                continue
+        elif plan.kind[n] != k or not has_room(work, plan, n, w):
+            continue
+        put(work, plan, jobs[i], n, w, tightest_gpu(plan.spare, n, size), put_down)
+        put_down += 1
+    return put_down
+
+
+@compiled_in_place
 def copy_schedule(source: Schedule, target: Schedule) -> None:
     """Copy `source` to `target`."""
     for j in range(len(source.node)):

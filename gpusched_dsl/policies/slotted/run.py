@@ -52,7 +52,7 @@ def run_slotted(
         found = _Values(policy, store, limits)
         found.add(*_of_jobs(policy, instance, result.plan, starts=starts))
         if policy.slots.serve is not None:
-            found.add(*_of_services(policy, policy.slots.serve, instance, result.plan))
+            found.add(*_of_services(policy.slots.serve, instance, result.plan))
         for fix in policy.slots.fixes:
             found.fix(fix)
         return Decision(
@@ -91,9 +91,7 @@ def _of_jobs(
     return placement.variable, VariableValues(tuple(columns[at] for at in range(len(columns))), np.ones(len(node)))
 
 
-def _of_services(
-    policy: CheckedPolicy, loads: CheckedLoads, instance: SlottedInstance, plan: SlottedSchedule
-) -> tuple[str, VariableValues]:
+def _of_services(loads: CheckedLoads, instance: SlottedInstance, plan: SlottedSchedule) -> tuple[str, VariableValues]:
     """Return the family of `serve`: the served amount of each load by each node."""
     assert loads.variable is not None
     share = plan.share
