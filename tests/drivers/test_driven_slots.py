@@ -129,6 +129,10 @@ def test_slots_in_which_the_cluster_does_not_answer(tmp_path: Path) -> None:
     run_driver(path, cluster, 220, told=told)
     assert all(job.state is JobState.DONE and job.starts == 1 for job in cluster.jobs.values())
     assert {name: int(at) for name, at in starts(cluster).items() if name != "3"} == {"1": 12, "2": 12}
+    with Journal.read(tmp_path / "shadow" / JOURNAL) as journal:
+        plans = [journal.step(k + 1) for k in range(len(journal))]
+    again = next(plan for plan in plans if plan.time * 3600 > 700).decision["plan"]["values"]["train"][0]
+    assert (again.count("1"), again.count("2")) == (2, 3), "jobs that waited have done nothing"
     [gap] = [d.message for d in told if d.code == "GSM7050"]
     assert gap == "2 slots passed without a plan, the first is 10: jobs continued"
 

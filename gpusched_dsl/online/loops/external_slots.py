@@ -107,16 +107,12 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         return any(map(self.online.replans_on, self._pending_reasons))
 
     def _begin_as_planned(self) -> None:
-        if not self._plan_is_due():
-            self._pending_reasons = []
-        step = len(self.steps) - 1
         self.begin_slot()
         now = self._in_slot(self.slot - 1)
         if differ(now, self._shown, self.window.root, self.codes):
             self._shown = now
-            last = self.steps[step]
             at = slot_time(self.slot - 1, self.window.root, self.codes, self.setup.slot_length, self.live_clock)
-            told = decision_of(last, now, self.setup.kept_variables, self.codes)
+            told = decision_of(self.steps[-1], now, self.setup.kept_variables, self.codes)
             told.time, told.why, told.seconds, told.slot = self.world.now, [BORDER], 0.0, at
             self._unreported.append(told)
 

@@ -160,6 +160,32 @@ def test_prices_come_slot_by_slot(tmp_path: Path) -> None:
     assert [d["objective"] for d in made[2:4]] == [0.5, 0.5]
 
 
+def test_slots_without_a_price_repeat_the_last_known_one(tmp_path: Path) -> None:
+    """Slots 6 to 8 cost 0.5 $, though only slot 6 has this price, and slot 5 costs 9 $."""
+    for at in (2.5, 4.5):  # before and after a plan of slots 4 to 7
+        check_repeated(at, tmp_path)
+
+
+def check_repeated(at: float, folder: Path) -> None:
+    prices = line("value", "p", at, values={"price": {"6": 0.5}})
+    lines = sorted([(0, tick(0)), (2, tick(2)), (at, prices), (4, tick(4)), (5, arrival("a", 5, 3))])
+    records = records_of([text for _, text in lines], folder)
+    made = of_kind(records, "decision")[-1]
+    assert (made["objective"], made["repeated"], runs(made)) == (1.5, {"price": 6}, set())
+    assert [(one["slot"], runs(one)) for one in made["later"]] == [(6, {"a"})]
+
+
+def test_an_event_within_a_slot_is_tried_at_the_next_border(tmp_path: Path) -> None:
+    """Four hours are the most that fit: half of slot 0 would be half an hour too much for the slots after it."""
+    check = "  param passed in h default 0[h];\n  check [j in Jobs]: hours[j] + passed <= 4[h];\n  constraint one["
+    text = CHEAP.replace("  constraint one[", check).replace(
+        "  carry hours", "  carry passed = now * 1[h];\n  carry hours"
+    )
+    records = records_of([arrival("a", 0, 4), arrival("b", 0.5, 1), tick(1)], tmp_path, text)
+    assert not of_kind(records, "error")
+    assert [r["id"] for r in of_kind(records, "ack")] == ["arrive a", "arrive b", "tick 1"]
+
+
 def test_a_late_completion_frees_the_slots_that_began_after_it(tmp_path: Path) -> None:
     text = CHEAP.replace("commit 2", "commit 4")
     ended = line("completion", "c", 1.5, job="a")
@@ -224,6 +250,21 @@ def told(records: list[dict[str, Any]]) -> dict[tuple[int, Any], dict[str, Any]]
         content = {name: value for name, value in record.items() if name not in ("seconds", "again")}
         assert found.setdefault(key, content) == content
     return found
+
+
+def test_a_slot_that_was_recorded_but_not_told_is_told_after_a_kill(tmp_path: Path) -> None:
+    """Killed after the acknowledgement of a tick at which a slot began as planned, and before its decision."""
+    lines = [arrival("a", 0, 2), tick(0.5), tick(1), tick(2), tick(3), line("end", "e", 4)]
+    whole = records_of(lines, tmp_path)
+    at = [k for k, record in enumerate(whole) if record["kind"] == "decision" and record["why"] == ["slot"]]
+    assert len(at) == 2
+    for moment in at:
+        journal = str(tmp_path / f"{moment}.db")
+        first = records_of(lines, tmp_path, journal=journal, killed_at=moment)
+        assert first[-1]["kind"] == "ack"
+        second = records_of(lines, tmp_path, journal=journal)
+        assert told(first + second) == told(whole)
+        assert [d["again"] for d in of_kind(second, "decision")][-1] is (moment == at[-1])
 
 
 @pytest.mark.parametrize("killed_at", [3, 7, 11, 14, 20, pytest.param(0, marks=pytest.mark.slow)])
