@@ -125,7 +125,7 @@ def test_mistakes_in_a_model(text: str, code: str, underlined: str, words: str) 
         ("policy P for M { place swap(a = 3); }", "GSM1025", "a = 3", "no names"),
         ("policy P for M { order j in J by x[j] desc; }", "GSM1015", "desc", "`descending`"),
         ("online O { carry s = 1; }", "GSM1023", "O", "does not name a model"),
-        ("online O for M { replan at arrival; }", "GSM1010", "at", "expected `on`"),
+        ("online O for M { replan at arrival; }", "GSM1010", "arrival", "write `replan on arrival`"),
         ("test T { solve S with highs; expect x == 1 }", "GSM1011", "", "add `;`"),
         ("test T { expect x = 1; }", "GSM1016", "=", "write `==`"),
         ("modle M { }", "GSM1015", "modle", "`model`"),

@@ -131,3 +131,34 @@ def test_wrong_uses(expression: str, code: str) -> None:
     found = Diagnostics()
     check_scenario(workspace_from_text(text, "n.gsm", found), "S", {}, found)
     assert [diagnostic.code for diagnostic in found] == [code]
+
+
+WRITTEN_OTHERWISE = [
+    ("scenario", 'calendar "2026-10-05" in "UTC";', '`calendar from "2026-10-05 00:00" in "Europe/Berlin";`'),
+    ("scenario", 'calendar from 2026-10-05 in "UTC";', "`calendar from"),
+    ("scenario", 'calendar from "2026-10-05" in Berlin;', "`calendar from"),
+    ("scenario", 'calendar from "2026-10-05" in "UTC" holidays = { "2026-12-25" };', "`holidays {"),
+    ("online", "replan at 9 on weekdays;", "`replan at 9:00, 18:00 on weekdays;`"),
+    ("online", 'replan at "9:00";', "`replan at 9:00"),
+    ("online", "replan at 9:00 weekdays;", "`replan at 9:00"),
+    ("online", "replan on arrival at 9:00;", "a line of its own"),
+]
+
+
+@pytest.mark.parametrize(("block", "line", "help"), WRITTEN_OTHERWISE)
+def test_lines_that_are_written_otherwise_get_the_line_to_write(block: str, line: str, help: str) -> None:
+    found = Diagnostics()
+    workspace_from_text(f"{block} B for M {{\n  {line}\n}}", "b.gsm", found)
+    [diagnostic] = found
+    assert diagnostic.code == "GSM1010"
+    assert help in (diagnostic.help or "")
+
+
+@pytest.mark.parametrize(
+    "text", ['scenario S for M {\n  calendar from "2026-10-05" in "UTC"\n  a = 1;\n}',
+             "online O for M {\n  replan at 9:00 on weekdays\n  carry a = now;\n}"]
+)  # fmt: skip
+def test_a_missing_semicolon_is_told(text: str) -> None:
+    found = Diagnostics()
+    workspace_from_text(text, "b.gsm", found)
+    assert [d.code for d in found] == ["GSM1011"]

@@ -8,6 +8,7 @@ from lark import Token
 
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.parsing import foreign
+from gpusched_dsl.language.parsing.dates import advise_date
 from gpusched_dsl.language.parsing.foreign_data import advise_data
 from gpusched_dsl.language.parsing.foreign_expressions import advise_expression
 from gpusched_dsl.language.parsing.foreign_statements import Advice, advise_statement
@@ -54,7 +55,7 @@ def _advice(reader: StatementReader, token: Token) -> Advice:
         return given
     if reader.between:
         return advise_statement(reader, token)
-    for find in (advise_expression, _number, _aggregate, _condition, _indices, _attribute):
+    for find in (advise_date, advise_expression, _number, _aggregate, _condition, _indices, _attribute):
         found = find(reader, token, before)
         if found is not None:
             return found
