@@ -16,6 +16,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard
+from gpusched_dsl.policies.rows.demand_search import DemandSearch
 from gpusched_dsl.policies.rows.demands import QueueRepair
 from gpusched_dsl.policies.rows.guard import Running, SideRows, running_of, side_rows_of
 from gpusched_dsl.policies.rows.problem import broken_side_rows, reads_other_variables, side_model
@@ -119,9 +120,17 @@ class RowsAsked:
                 if not (mended.relaxed & ~rows.relaxed).any():
                     rows = mended
                     continue  # else a row cannot be met without the jobs that were taken out
-            # Given up: nothing is changed for it.
-            repair, lines = QueueRepair(original), lines._replace(order=original, front=0)
-            rows = rows.for_queue(original).without(row if step < _MOST_STEPS else int(NONE))
+            rows, lines = rows.for_queue(original), lines._replace(order=original, front=0)
+
+            def run(queue: Ints, front: int, rows: SideRows = rows, lines: Instructions = lines) -> Running:
+                return running(plan(rows.guard, lines._replace(order=queue, front=front), True))
+
+            search = DemandSearch(rows, run, original.tolist())
+            queue = search.queue()
+            if queue is not None:
+                lines = lines._replace(order=queue, front=search.front)
+                break
+            repair, rows = QueueRepair(original), rows.without(row if step < _MOST_STEPS else int(NONE))  # given up
         rows.guard.ints[CLOSES] = 1
         return rows, lines
 

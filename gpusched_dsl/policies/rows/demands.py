@@ -4,7 +4,7 @@ A pass places jobs in the order of a queue, so a row such as "both or none" may 
 Then the jobs of the row go to the front of the queue. If it still misses one of them and no running job is the reason
 of the demand, that one goes before the others there. Else those whose running is the reason are taken out of the queue:
 those that the row names, else those that rows refuse once all jobs that do not run are known not to. What none of this
-mends is given up: the row is not asked, and the plan is broken.
+mends is searched for from no job at all (`demand_search.py`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class QueueRepair:
         """Change the queue so that a row may be met that a plan misses; whether there was anything to change."""
         runs = np.zeros(len(rows.workers), dtype=np.bool_)
         runs[running.job] = True
-        helping, asking = _jobs_of(rows, row, running)
+        helping, asking = jobs_of(rows, row, running)
         known = set(self.order.tolist()) - self.out
         reasons = [j for j in self.order.tolist() if j in known and asking[j] and runs[j]]
         missing = [j for j in self.order.tolist() if j in known and helping[j] and not runs[j]]
@@ -111,7 +111,7 @@ class QueueRepair:
         return [j for j in np.unique(running.job[first[refused]]).tolist() if j in known]
 
 
-def _jobs_of(rows: DemandRows, row: int, running: Running) -> tuple[Bools, Bools]:
+def jobs_of(rows: DemandRows, row: int, running: Running) -> tuple[Bools, Bools]:
     """Return which jobs help to meet a row by running, and for which running jobs it demands something."""
     guard = rows.arrays
     helping, asking = (np.zeros(len(rows.workers), dtype=np.bool_) for _ in range(2))
@@ -134,11 +134,19 @@ def _jobs_of(rows: DemandRows, row: int, running: Running) -> tuple[Bools, Bools
 
 def _reached(rows: DemandRows, row: int) -> Bools:
     """Return the jobs with columns in rows that are linked to a row by other variables."""
+    return distances(rows, row, _FAR, through_jobs=False) < _FAR
+
+
+def distances(rows: DemandRows, row: int, far: int, *, through_jobs: bool) -> Ints:
+    """Return for each job over how many rows variables link it to a row, `far` if over more.
+
+    These are variables other than the placement's, or with `through_jobs` all.
+    """
     guard, job_of = rows.arrays, rows.job_of_column
     seen: set[int] = set()
-    found = np.zeros(len(rows.workers), dtype=np.bool_)
-    next_rows: Sequence[int] = [row]
-    for _ in range(_FAR):
+    found = np.full(len(rows.workers), far)
+    next_rows: Sequence[int] = [] if row == NONE else [row]
+    for distance in range(far):
         columns: set[int] = set()
         for r in next_rows:
             seen.add(r)
@@ -146,8 +154,8 @@ def _reached(rows: DemandRows, row: int) -> Bools:
         following: set[int] = set()
         for c in columns:
             if job_of[c] != NONE:
-                found[job_of[c]] = True
-            else:
+                found[job_of[c]] = min(found[job_of[c]], distance)
+            if through_jobs or job_of[c] == NONE:
                 following.update(guard.column_rows[guard.column_starts[c] : guard.column_starts[c + 1]].tolist())
         next_rows = sorted(following - seen)
     return found
