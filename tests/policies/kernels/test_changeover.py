@@ -119,3 +119,55 @@ def test_without_the_other_process_it_stays_python(tmp_path: Path) -> None:
 @pytest.mark.timeout(600)
 def test_without_the_other_process_it_compiles_in_the_end(tmp_path: Path) -> None:
     assert run_changeover(tmp_path, before="compiled.COMPILED_AFTER = 0.0", during=KILL)[0] == "True"
+
+
+FIRST_PLANS = """
+import gpusched_dsl as gs
+from numba.core import event
+made = []
+class Listener(event.Listener):
+    def on_start(self, told):
+        made.append(told.data["dispatcher"].py_func)
+    def on_end(self, told):
+        pass
+event.register("numba:compile", Listener())
+for row in ("", "constraint few: sum[j in Jobs, n in Nodes] run[j, n] <= 2;"):
+    gs.loads({text!r}.replace("ROW", row)).solve(method="FIFO")
+    ours = [f for f in made if f.__module__.startswith("gpusched_dsl")]
+    print(len(ours), *sorted({{f.__name__ for f in ours if f.__module__.endswith("row_guard")}}))
+    made.clear()
+"""
+CLUSTER = """
+model M {
+  set Jobs;  set Nodes;
+  var run[Jobs, Nodes] binary;
+  maximize most: sum[j in Jobs, n in Nodes] run[j, n];
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint room[n in Nodes]: sum[j in Jobs] run[j, n] <= 2;
+  ROW
+  placement run[j, n] { job j;  node n;  uses 1 of 2;  lasts 1[h]; }
+}
+scenario S for M { Jobs = {a, b, c};  Nodes = {x, y}; }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_plans_without_side_rows_compile_none_of_their_functions(tmp_path: Path) -> None:
+    """Nor does the second process compile anything."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("GSDSL_", "NUMBA_"))}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path), "GSDSL_COMPILED_KERNELS": "1"}
+    printed = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", FIRST_PLANS.format(text=CLUSTER)],
+            env=environment, capture_output=True, text=True, check=False, timeout=500,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        printed.append([line.split() for line in done.stdout.splitlines()])
+    (count, *of_rows), (more, *of_rows_too) = printed[0]
+    assert int(count) > 10
+    assert of_rows == ["holds_with"]  # without a guard it is empty
+    assert int(more) > 10
+    assert "admits" in of_rows_too
+    assert printed[1] == [["0"], ["0"]]
