@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
-from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
+from gpusched_dsl.policies.kernels.drawing import draw_passes, has_finish, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
@@ -73,11 +73,12 @@ def search(
     pool = make_pool(plan, max(settings.keep, 1))
     look, scratch = look_up(work), make_scratch(work, instructions.node_list)
     passes = run_passes if uses_added(instructions) else draw_passes
+    more = () if uses_added(instructions) else (has_finish(instructions),)
     done, length, stopped = 0, 1, False
     while done <= settings.iterations and not (stopped := done > 0 and stop()):
         until = min(done + length, settings.iterations + 1)
         before = time.perf_counter()
-        passes(work, look, instructions, scratch, start, plan, pool, done, until, kind_of_price, rng, guard)
+        passes(work, look, instructions, scratch, start, plan, pool, done, until, kind_of_price, rng, guard, *more)
         taken = time.perf_counter() - before
         length = max(1, min(2 * length, int(length * _CALL_SECONDS / max(taken, 1e-9))))
         done = until

@@ -20,7 +20,7 @@ from gpusched_dsl.online.rollouts.formulas import Formula, JobStates, Readings, 
 from gpusched_dsl.policies.cluster import Cluster, numbers
 from gpusched_dsl.policies.instructions import PolicyLineReader
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
-from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool
+from gpusched_dsl.policies.kernels.drawing import draw_passes, has_finish, make_pool
 from gpusched_dsl.policies.kernels.free_capacity import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
@@ -133,6 +133,7 @@ class LightPolicy:
             PRICES["total"],
             self.rng,
             None,
+            has_finish(instructions),
         )
         return self.plan
 

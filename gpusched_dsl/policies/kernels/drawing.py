@@ -59,13 +59,21 @@ def pooled_schedule(pool: SchedulePool, at: int, plan: Schedule) -> Schedule:
     return Schedule(**arrays, left=pool.left[at].reshape(plan.left.shape).copy())
 
 
+def has_finish(instructions: Instructions) -> bool | None:
+    """Return whether there are finishing rules; None if not, for which kernels leave them out."""
+    return True if len(instructions.finish) else None
+
+
 @compiled
 def draw_passes(
     work: Workload, look: Lookups, instructions: Instructions, scratch: Scratch, start: Schedule, plan: Schedule,
     pool: SchedulePool, first: int, stop: int, kind_of_price: int, rng: np.random.Generator,
-    guard: RowGuard | None = None,
+    guard: RowGuard | None = None, finishes: bool | None = True,
 ) -> None:  # fmt: skip
-    """Passes `first` to `stop - 1`, each from `start`; the result does not depend on how passes are cut into calls."""
+    """Passes `first` to `stop - 1`, each from `start`; the result does not depend on how passes are cut into calls.
+
+    `finishes` is None where there are no finishing rules: then they are not compiled.
+    """
     queue = scratch.queue[: len(instructions.order)]
     sum_odds(work, instructions, scratch)
     for turn in range(first, stop):
@@ -78,7 +86,8 @@ def draw_passes(
         place_jobs(
             work, look, instructions, scratch, plan, queue, NONE, 0, len(instructions.place), drawing, rng, guard
         )
-        finish(work, look, instructions.finish, plan, queue, start, guard)
+        if finishes is not None:
+            finish(work, look, instructions.finish, plan, queue, start, guard)
         cost = price(work, plan, kind_of_price)
         if guard is not None and guard.ints[CLOSES] == 1 and not holds(guard, plan.node, plan.way):
             cost = np.inf  # a row demands a job that does not run
