@@ -5,7 +5,8 @@ If they do not, one node of each type stands for all of them, and what there is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -24,6 +25,8 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.walk import Part, children
 
+Known: TypeAlias = Callable[[str], bool]  # whether a parameter of the node alone may be read
+
 
 def distinguishes_nodes(
     part: Part, node: IndexVar, label: TypedExpr | None, formulas: CheckedModel | None = None
@@ -33,7 +36,19 @@ def distinguishes_nodes(
     `label` is the type of a node as an expression of the node. With `formulas`, the values of `let`s and derived
     parameters of this model count, not their names.
     """
-    return _distinguishes(part, node, name_of_type(label, node), formulas)
+    return _distinguishes(part, node, _is_named(name_of_type(label, node)), formulas)
+
+
+def parameters_of_node(parts: Iterable[tuple[Part, IndexVar]], model: CheckedModel) -> frozenset[str] | None:
+    """Return the parameters `p[k]` through which alone some expressions depend on their node k; None for other uses."""
+    found: set[str] = set()
+
+    def note(name: str) -> bool:
+        found.add(name)
+        return True
+
+    alike = not any(_distinguishes(part, node, note, model) for part, node in parts)
+    return frozenset(found) if alike else None
 
 
 def name_of_type(label: TypedExpr | None, node: IndexVar) -> str | None:
@@ -46,7 +61,7 @@ def ways_are_alike(indexing: TypedIndexing, node_at: int, label: str, model: Che
 
     `label` is the parameter that is the type of a node.
     """
-    return not _list_distinguishes(indexing, indexing.variables[node_at], label, model)
+    return not _list_distinguishes(indexing, indexing.variables[node_at], _is_named(label), model)
 
 
 def with_node_set(indexing: TypedIndexing, node_at: int, nodes: str, model: CheckedModel) -> TypedIndexing:
@@ -59,10 +74,15 @@ def with_node_set(indexing: TypedIndexing, node_at: int, nodes: str, model: Chec
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
-def _distinguishes(part: Part, node: IndexVar, label: str | None, formulas: CheckedModel | None) -> bool:
+def _is_named(label: str | None) -> Known:
+    return lambda name: name == label
+
+
+def _distinguishes(part: Part, node: IndexVar, known: Known, formulas: CheckedModel | None) -> bool:
+    """Whether a value reads the node otherwise than by known parameters of the node alone."""
     if isinstance(part, IndexRef):
         return part.variable is node
-    if isinstance(part, ParamRef) and part.name == label and _is_of(part, node):
+    if isinstance(part, ParamRef) and _is_of(part, node) and known(part.name):
         return False
     if formulas is not None and isinstance(part, ParamRef | LetRef):
         declared = (formulas.params if isinstance(part, ParamRef) else formulas.lets)[part.name]
@@ -70,10 +90,11 @@ def _distinguishes(part: Part, node: IndexVar, label: str | None, formulas: Chec
             pairs = list(zip(part.subscripts, declared.indexing.variables, strict=True))
             own = [v for s, v in pairs if _is_index(s, node)]
             others = [s for s, _ in pairs if not _is_index(s, node)]
-            if any(_distinguishes(s, node, label, formulas) for s in others):
+            if any(_distinguishes(s, node, known, formulas) for s in others):
                 return True
-            return any(_distinguishes(declared.value, v, label, formulas) for v in own)
-    return any(_distinguishes(inner, node, label, formulas) for inner in children(part))
+            read = (declared.value, *declared.indexing.conditions)
+            return any(_distinguishes(one, v, known, formulas) for v in own for one in read)
+    return any(_distinguishes(inner, node, known, formulas) for inner in children(part))
 
 
 def _is_of(reference: ParamRef, node: IndexVar) -> bool:
@@ -88,18 +109,18 @@ def _is_index(expr: TypedExpr, variable: IndexVar) -> bool:
 # --- sets ------------------------------------------------------------------------------------------------------------
 
 
-def _list_distinguishes(indexing: TypedIndexing, node: IndexVar, label: str, model: CheckedModel) -> bool:
+def _list_distinguishes(indexing: TypedIndexing, node: IndexVar, known: Known, model: CheckedModel) -> bool:
     others: list[Part] = [*indexing.conditions]
     for iterator in indexing.iterators:
         if node in iterator.variables:
-            if _set_distinguishes(iterator.domain, iterator.variables.index(node), label, model):
+            if _set_distinguishes(iterator.domain, iterator.variables.index(node), known, model):
                 return True
         else:
             others.append(iterator.domain)
-    return any(_distinguishes(part, node, label, model) for part in others)
+    return any(_distinguishes(part, node, known, model) for part in others)
 
 
-def _set_distinguishes(expr: TypedSet, at: int, label: str, model: CheckedModel) -> bool:
+def _set_distinguishes(expr: TypedSet, at: int, known: Known, model: CheckedModel) -> bool:
     """Whether the tuples of a set differ for nodes of one type, which are its component `at`."""
     match expr:
         case NamedSet():
@@ -107,19 +128,19 @@ def _set_distinguishes(expr: TypedSet, at: int, label: str, model: CheckedModel)
             if declared.root == expr.name:
                 return False
             value = None if declared.is_indexed else declared.value
-            return value is None or _set_distinguishes(value, at, label, model)
+            return value is None or _set_distinguishes(value, at, known, model)
         case SetOperation(op="union" | "inter" | "diff"):
-            return any(_set_distinguishes(side, at, label, model) for side in (expr.left, expr.right))
+            return any(_set_distinguishes(side, at, known, model) for side in (expr.left, expr.right))
     node = _shown_index(expr, at)
     if node is None:
         return True
     assert isinstance(expr, ComprehensionSet)
     others = (e for place, e in enumerate(expr.element) if place != at)
-    return _any_distinguishes(others, node, label, model) or _list_distinguishes(expr.indexing, node, label, model)
+    return _any_distinguishes(others, node, known, model) or _list_distinguishes(expr.indexing, node, known, model)
 
 
-def _any_distinguishes(parts: Iterable[Part], node: IndexVar, label: str, model: CheckedModel) -> bool:
-    return any(_distinguishes(part, node, label, model) for part in parts)
+def _any_distinguishes(parts: Iterable[Part], node: IndexVar, known: Known, model: CheckedModel) -> bool:
+    return any(_distinguishes(part, node, known, model) for part in parts)
 
 
 def _shown_index(expr: TypedSet, at: int) -> IndexVar | None:

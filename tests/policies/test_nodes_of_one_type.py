@@ -13,7 +13,7 @@ from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.policies import node_kinds
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.node_types import distinguishes_nodes
+from gpusched_dsl.policies.node_types import distinguishes_nodes, parameters_of_node
 from gpusched_dsl.policies.placement_reader import cluster_of
 
 TEXT = """
@@ -24,6 +24,7 @@ model M {
   param time[j in Jobs, n in Nodes] in h = hours[j, kind[n]];
   param later[j in Jobs, m in Nodes] in h = 2 * time[j, m];
   param slower[j in Jobs, n in Nodes] in h = slow[n] * time[j, n];
+  param quick[j in Jobs, n in Nodes where slow[n] > 0] in h = hours[j, kind[n]];
   let doubled[j in Jobs, n in Nodes] in h = 2 * later[j, n];
   param by_day[j in Jobs, n in Nodes] in h = hours[j, zone[n, "day"]];
   var run[Jobs, Nodes] binary;
@@ -37,19 +38,22 @@ scenario S for M { Jobs = { a }; Nodes = { x, y }; Types = { k }; Shifts = { day
 
 
 @pytest.mark.parametrize(
-    ("label", "lasts", "by_names", "by_formulas"),
+    ("label", "lasts", "by_names", "by_formulas", "read"),
     [
-        ("kind[n]", "hours[j, kind[n]]", False, False),
-        ("kind[n]", "time[j, n]", True, False),
-        ("kind[n]", "later[j, n]", True, False),
-        ("kind[n]", "doubled[j, n]", True, False),
-        ("kind[n]", "slower[j, n]", True, True),
-        ("kind[n]", "slow[n] * 1[h]", True, True),
-        ("kind[n]", "by_day[j, n]", True, True),
-        ('zone[n, "day"]', 'hours[j, zone[n, "night"]]', True, True),
+        ("kind[n]", "hours[j, kind[n]]", False, False, {"kind"}),
+        ("kind[n]", "time[j, n]", True, False, {"kind"}),
+        ("kind[n]", "later[j, n]", True, False, {"kind"}),
+        ("kind[n]", "doubled[j, n]", True, False, {"kind"}),
+        ("kind[n]", "quick[j, n]", True, True, {"kind", "slow"}),
+        ("kind[n]", "slower[j, n]", True, True, {"kind", "slow"}),
+        ("kind[n]", "slow[n] * 1[h]", True, True, {"slow"}),
+        ("kind[n]", "by_day[j, n]", True, True, None),
+        ('zone[n, "day"]', 'hours[j, zone[n, "night"]]', True, True, None),
     ],
 )
-def test_what_differs_between_nodes_of_one_type(label: str, lasts: str, by_names: bool, by_formulas: bool) -> None:
+def test_what_differs_between_nodes_of_one_type(
+    label: str, lasts: str, by_names: bool, by_formulas: bool, read: set[str] | None
+) -> None:
     found = Diagnostics()
     text = TEXT.replace("LABEL", label).replace("LASTS", lasts)
     workspace = workspace_from_text(text, "test.gsm", found)
@@ -66,6 +70,7 @@ def test_what_differs_between_nodes_of_one_type(label: str, lasts: str, by_names
     assert node is not None
     assert distinguishes_nodes(value, node, kind) == by_names
     assert distinguishes_nodes(value, node, kind, policy.model) == by_formulas
+    assert parameters_of_node([(value, node)], policy.model) == read
 
 
 SHAPES = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,8 @@ from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedInd
 from gpusched_dsl.language.checked_policy import CheckedLoads, CheckedPolicy, CheckedSlots
 from gpusched_dsl.policies.decision_evaluator import elements_in_order, key_table
 from gpusched_dsl.policies.kernels.slotted_cluster import Guard, Serving, SlottedCluster
+from gpusched_dsl.policies.node_types import parameters_of_node
 from gpusched_dsl.policies.rules import GUARD_CODES, SERVING_CODES
-from gpusched_dsl.policies.slotted.classes import classes_of, parameters_of_node
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ class _Reader:
                 marks.append(self.ev.contains(iterator.domain, [nodes], Frame(len(nodes), {node: nodes})))
             elif node in iterator.variables:
                 read = None
-        return classes_of(nodes, read, self.ev.store, [m.astype(np.int64) for m in marks])
+        return _classes_of(nodes, read, self.ev.store, [m.astype(np.int64) for m in marks])
 
     def _grid(self, *axes: tuple[IndexVar, Codes]) -> Frame:
         return Frame.grid([GridAxis((variable,), (codes,), len(codes)) for variable, codes in axes])
@@ -218,3 +219,21 @@ class _Reader:
         kept = [i for i in loads.indexing.iterators if other not in i.variables]
         conditions = [c for c in loads.indexing.conditions if other not in self.ev.needs(c)]
         return self.ev.in_index_list(TypedIndexing(tuple(kept), tuple(conditions)), frame)
+
+
+def _classes_of(nodes: Codes, names: frozenset[str] | None, store: ValueStore, marks: Iterable[Codes]) -> Ints:
+    """Return the class of every node, numbered by the first node of each; `marks` distinguish nodes like parameters."""
+    if names is None:
+        return np.arange(len(nodes), dtype=np.int64)
+    columns = [np.asarray(m, dtype=np.int64) for m in marks]
+    for name in sorted(names):
+        param = store.params[name]
+        place = param.domain.locate((nodes,))
+        _, which = np.unique(param.values[np.maximum(place, 0)], return_inverse=True)
+        columns.append(np.where(place >= 0, which.reshape(-1), -1))
+    if not columns:
+        return np.zeros(len(nodes), dtype=np.int64)
+    _, first, which = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    return number[which.reshape(-1)]
