@@ -131,7 +131,7 @@ class SolverMethod:
             return solve_relaxed(built.problem, self.backend(), options, monitor), ()
         given_start = start or Start()
         solved, warnings = solve_built(built, self.backend(), options, given_start.entries, monitor, before)
-        return with_plan(solved, given_start.plan), warnings
+        return with_plan(solved, given_start.plan, built), warnings
 
 
 class PolicyMethod(Struct, frozen=True):

@@ -121,7 +121,7 @@ def solve_scenario(
             if before is not None:
                 before.close()
             solved, warnings = solution_without_problem(scenario.scenario.model, method.backend(), options, stopped), ()
-            solved = with_plan(solved, start.plan)
+            solved = with_plan(solved, start.plan, built)
             seconds = scenario.seconds + time.perf_counter() - build_start
             provenance = (
                 scenario.provenance(seconds) if built is None else structs.replace(built, seconds=seconds).provenance()

@@ -69,8 +69,11 @@ def read_entries(warm_start: WarmStart) -> Entries | None:
     return entries_of_file(Path(warm_start)) if isinstance(warm_start, str | Path) else entries_of_mapping(warm_start)
 
 
-def with_plan(solved: Solution, plan: Solution | None) -> Solution:
-    """Return `solved`, or the plan of its warm start if it ended at a limit without a point."""
+def with_plan(solved: Solution, plan: Solution | None, built: Built | None) -> Solution:
+    """Return `solved`, or the plan of its warm start if it ended at a limit without a point.
+
+    Then the store of `built`, whose problem may not be complete, has the columns of the plan.
+    """
     if plan is None or plan.point is None or solved.point is not None or solved.status is not Status.LIMIT:
         return solved
     objectives = tuple(
@@ -78,6 +81,10 @@ def with_plan(solved: Solution, plan: Solution | None) -> Solution:
         for objective, proved in zip(plan.objectives, solved.objectives, strict=True)
     )
     solved.close()
+    if built is not None:
+        from gpusched_dsl.solving.aggregated import store_columns  # loads SciPy
+
+        store_columns(built, plan.problem)
     return replace(
         solved,
         problem=plan.problem,

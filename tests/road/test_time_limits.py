@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -318,3 +319,16 @@ def test_what_was_left_out_is_told(model: gs.Model, monkeypatch: pytest.MonkeyPa
     assert [n.effect for n in result.solved.reformulated.notes if n.pass_name == "tightening"] == [
         "skipped in part: its share of the time limit was used"
     ]
+
+
+def test_the_plan_of_a_start_is_shown_where_the_problem_was_not_built() -> None:
+    """A policy plans before the problem is built; its plan is the result then, with the placement of its jobs."""
+    model = gs.load(Path(__file__).parents[2] / "models/capacity_planning/scenarios/gavel_40_jobs.gsm")
+    plan = model.solve(backend="Greedy")
+    result = model.solve(warm_start="Greedy", monitor=Listener("aggregation"))
+    assert (result.status, result.objective) == ("limit", plan.objective)
+    waiting, planned = result.waiting_jobs, plan.waiting_jobs
+    assert waiting is not None
+    assert planned is not None
+    assert waiting.labels == planned.labels
+    assert waiting.placed > 0

@@ -20,6 +20,7 @@ LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000
 SHARE = 0.2  # of the time limit
 # Of problems this large a solver does no more in the rest of the time than to solve the relaxation once again.
 HUGE_NONZEROS, HUGE_SHARE = 500_000, 0.4
+LOCAL_SHARE = 0.6  # for a local search: mostly much less is taken, and from a poor point it does not get far
 LEAST_COLUMNS = 50_000  # of problems that are sifted: smaller ones are solved as fast without
 AT_BOUND = 1e-9
 
@@ -208,7 +209,8 @@ def _search(
     from gpusched_dsl.solving.primal.search import Search
 
     solves_parts = backend.capabilities.proves or options.heuristic == "on"
-    share = HUGE_SHARE if problem.matrix.nonzeros >= HUGE_NONZEROS or not solves_parts else SHARE
+    share = HUGE_SHARE if problem.matrix.nonzeros >= HUGE_NONZEROS else SHARE
+    share = share if solves_parts else LOCAL_SHARE
     seconds = MOST_SECONDS if options.time_limit is None else share * options.time_limit
     control = Control()
     budget = HeuristicBudget(seconds, monitor, lambda: control.stop_requested)
