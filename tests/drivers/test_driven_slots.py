@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from drive_files import run_driver, wait_for_actions, write_files
+from gang_hours import MODEL
 from simulated_cluster import EPOCH, SimulatedCluster
 from slurm_service import NEEDS_SLURM, PATH, slurm_service
 
@@ -205,3 +206,44 @@ def test_the_page_drives_a_real_slurm(tmp_path: Path, monkeypatch: pytest.Monkey
     assert found[urgent] < 8 * slot - 1
     assert 8 * slot - 1 <= found[patient] <= 9 * slot + 5, found
     assert {seen.jobs[name].state for name in (patient, urgent)} == {JobState.DONE}
+
+
+GANGS = """driver = "simulated"
+model = "cluster.gsm"
+online = "Hours"
+method = "highs"
+interval = 5
+values = "prices.jsonl"
+
+[jobs]
+workers = "gpus"
+hours = { field = "comment", match = "length=([0-9.]+)", unit = "s" }
+
+[guard]
+changes_per_hour = 5000
+"""
+
+
+def test_a_gang_of_two_nodes_waits_for_a_cheap_slot(tmp_path: Path) -> None:
+    """Four workers need both nodes of a rack, at 1.25 of the time; slots 3 and 4 are cheap."""
+    model = (
+        MODEL.replace("LOOKAHEAD", "6").replace("COMMIT", "1").replace("max(0[h], hours[j]", "max(0.001[h], hours[j]")
+    )
+    scenario = """scenario S for GangHours {
+  slot = 60[s];
+  Racks = { a };
+  table Nodes: rack gpus = g1 a 2  g2 a 2;
+  table Jobs: workers hours[h] =;
+  table Slots: price[$/h] = 0 8  1 8  2 8  3 1  4 1  5 8;
+}
+"""
+    path = write_files(tmp_path, model + scenario, GANGS)
+    (tmp_path / "prices.jsonl").touch()
+    cluster = SimulatedCluster({"g1": 2, "g2": 2})
+    cluster.submit("wide", 4, 90, at=0, comment="length=80")
+    cluster.submit("small", 1, 20, at=20, comment="length=20")
+    run_driver(path, cluster, 90)
+    jobs = cluster.jobs
+    assert {name: job.state for name, job in jobs.items()} == dict.fromkeys(jobs, JobState.DONE)
+    assert jobs["wide"].ran_on == {"g1": 2, "g2": 2}
+    assert (int(starts(cluster)["wide"]), jobs["wide"].starts) == (3, 1)

@@ -18,10 +18,11 @@ from window_cases import WindowCase
 from gpusched_dsl.ir.domains import decode
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
+from gpusched_dsl.online.data.updates import with_only
 from gpusched_dsl.online.live.session import LiveRun
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.external_slots import ExternalSlotLoop
-from gpusched_dsl.online.loops.setup import RunSetup
+from gpusched_dsl.online.loops.setup import RunSetup, set_up
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
@@ -242,3 +243,43 @@ def runs(decision: Event) -> set[str]:
     """The jobs that run according to a decision, or in a later slot of it."""
     entries = decision["entries"]
     return {entry["index"][0] for entry in (entries["train"] if isinstance(entries, dict) else entries)}
+
+
+# --- jobs that arrive by events --------------------------------------------------------------------------------------
+
+
+def without_jobs(setup: RunSetup) -> RunSetup:
+    """The setup of a live run with the same data except for the jobs."""
+    base = setup.base
+    empty = with_only(base, base.part({setup.jobs_root: np.zeros(0, dtype=np.int64)}))
+    return set_up(setup.online, empty, setup.planner, setup.fallback, setup.config, external=True)
+
+
+def arrivals(setup: RunSetup) -> list[Event]:
+    """The jobs of the data as events: at the time at which each arrives, with all that is given for it."""
+    base, root = setup.base, setup.jobs_root
+    store, labels = base.store, base.store.universes[root].labels
+    found = []
+    for code, time in enumerate(setup.realisation.arrival.tolist()):
+        if not np.isfinite(time):
+            continue
+        values: dict[str, Any] = {}
+        for name in sorted(base.input_names):
+            domain = store.sets[name] if name in store.sets else store.params[name].domain
+            at = [k for k, c in enumerate(domain.components) if c is not None and c.name == root]
+            if name == root or at != [0]:
+                assert not at or name == root, f"`{name}` does not begin with the job"
+                continue
+            rows = np.flatnonzero(domain.columns()[0] == code)
+            keys = (
+                decode(domain.components[1:], tuple(c[rows] for c in domain.columns()[1:]))
+                if domain.arity > 1
+                else [()]
+            )
+            if name in store.sets:
+                values[name] = [list(key) for key in keys]
+            else:
+                given = store.params[name].values[rows].tolist()
+                values[name] = [[*key, value] for key, value in zip(keys, given, strict=True)]
+        found.append({"kind": "arrival", "time": time, "job": labels[code], "values": values})
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from live_windows import (
     CHEAP,
     Decisions,
     arrival,
+    arrivals,
     live,
     longer,
     of_kind,
@@ -19,9 +22,10 @@ from live_windows import (
     simulated,
     tick,
     window_setup,
+    without_jobs,
 )
 from online_texts import ROLLING
-from window_cases import drawn_window
+from window_cases import WindowCase, as_planned, drawn_window
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.open import loop_of
@@ -55,6 +59,44 @@ def test_price_aware_training_is_the_same_live(scenario: str) -> None:
 def test_random_blocks_are_the_same_live(seed: int) -> None:
     case = drawn_window(seed)
     check_equal(longer(case).text, "Block", None, case.method, case.horizon)
+
+
+def check_arrivals(text: str, online: str, scenario: str | None, method: str, slots: int) -> None:
+    """Compare with a live run that begins without jobs: all of them arrive by events, with their values."""
+    setup = window_setup(text, online, scenario, method)
+    expected, events = simulated(setup, slots)
+    end = slots * setup.slot_length
+    come = [event for event in arrivals(setup) if event["time"] < end - 1e-9]
+    events = sorted([*come, *events], key=lambda event: (event["time"], event["kind"] == "tick"))
+    found, records, _ = live(without_jobs(setup), events, slots)
+    assert not [record for record in records if record["kind"] == "error"]
+    assert_alike(found, expected)
+
+
+@pytest.mark.parametrize("scenario", ["ValleysByNode", "DearRestartsByNode", "GapByNode", "GapDearBootsByNode"])
+@pytest.mark.parametrize("block", ["Rolling", "SlotBySlot"])
+def test_price_aware_jobs_arrive_by_events(scenario: str, block: str) -> None:
+    """Over all six slots; added slots change nothing, since all jobs are due before them."""
+    check_arrivals(
+        ROLLING.replace("arrive b in Batch at 0;", "arrive b in Batch at arrives[b];"), block, scenario, "highs", 6
+    )
+
+
+def test_price_aware_services_are_served_live() -> None:
+    check_arrivals(ROLLING.replace("lookahead 100", "lookahead 4"), "Rolling", "ExclusionByNode", "highs", 2)
+
+
+def arriving(seed: int) -> WindowCase:
+    """A case whose jobs take as long as stated, and arrive in the order of their names."""
+    case = as_planned(drawn_window(seed))
+    jobs = tuple(sorted(case.jobs, key=lambda job: math.ceil(job.arrives - 1e-9)))
+    return longer(replace(case, jobs=jobs, laws=frozenset()))
+
+
+@pytest.mark.parametrize("seed", [*range(25), *(pytest.param(k, marks=pytest.mark.slow) for k in range(25, 200))])
+def test_jobs_of_random_blocks_arrive_by_events(seed: int) -> None:
+    case = arriving(seed)
+    check_arrivals(case.text, "Block", None, case.method, case.horizon - case.lookahead)
 
 
 @pytest.mark.parametrize("seed", [2, 5, 9, 14, 41])
