@@ -25,7 +25,7 @@ def explain_policy(options: argparse.Namespace, output: Output) -> int:
     policy = _policy(options, output)
     if options.json == STDOUT:
         output.only_diagnostics()
-    words = [*policy_in_words(policy), *rows_in_words(policy)]
+    words = policy_in_words(policy, rows_in_words(policy))
     output.say(f"{policy.name} for {policy.model.name}{f': {policy.doc}' if policy.doc else ''}")
     output.say()
     for line in words:

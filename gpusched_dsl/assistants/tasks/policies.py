@@ -37,6 +37,6 @@ def describe_policy(file: ModelFile | None, *, policy: str, model: str | None = 
         "policy": found.name,
         "model": found.model.name,
         "doc": found.doc,
-        "words": [*policy_in_words(found), *rows_in_words(found)],
+        "words": policy_in_words(found, rows_in_words(found)),
         "settings": [{"name": s.name, "text": s.text, "meaning": s.meaning} for s in settings_of(found)],
     }

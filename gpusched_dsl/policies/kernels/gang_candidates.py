@@ -38,7 +38,7 @@ from gpusched_dsl.policies.kernels.row_guard import (
 )
 from gpusched_dsl.policies.workload import NONE
 
-_MOST_LEAVES = 64  # combinations of one gang within one rack, and over all racks
+MOST_LEAVES = 64  # combinations of one gang within one rack, and over all racks
 NOWHERE, SEATED, EXCLUDED = 0, 1, 2
 _UPPER, _LOWER = 0, 1
 
@@ -149,7 +149,7 @@ def _enter(
         while fails or not _combine(work, used, left, span, depth > 0, search, guard):
             leaves += 1
             fails = True
-            while fails and depth > 0 and leaves < _MOST_LEAVES:
+            while fails and depth > 0 and leaves < MOST_LEAVES:
                 depth -= 1
                 n = node[depth]
                 undo(guard, before[depth])

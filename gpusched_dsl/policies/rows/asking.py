@@ -15,6 +15,7 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.kernels.gang_candidates import MOST_LEAVES
 from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard
 from gpusched_dsl.policies.rows.demand_search import DemandSearch
 from gpusched_dsl.policies.rows.demands import QueueRepair
@@ -189,6 +190,7 @@ def rows_in_words(policy: CheckedPolicy) -> list[str]:
     if placement.has_gangs:
         return [
             "A gang takes the first nodes, in the order of the rules, on which all its workers together break no "
-            f"constraint that the placement does not imply: {names}."
+            f"constraint that the placement does not imply: {names}. At most {MOST_LEAVES} combinations are tried on "
+            "each rack, and on all racks together."
         ]
     return [f"A job takes the first place that breaks no constraint that the placement does not imply: {names}."]

@@ -12,6 +12,7 @@ from drawn_slots import DrawnSlots, broken_slot_rules, drawn_slots
 from queue_interpreter import Queues
 from slot_interpreter import Plan, Slots
 
+from gpusched_dsl.language.blocks.policies.describe import policy_in_words
 from gpusched_dsl.policies.decide import decide
 from gpusched_dsl.policies.rows.asking import rows_in_words
 
@@ -119,3 +120,14 @@ def test_each_kind_of_plan_is_described_with_its_constraints() -> None:
     [line] = rows_in_words(gangs.policy("FIFO"))
     assert line.startswith("A gang takes the first nodes")
     assert "`rack_cap`" in line
+
+
+def test_constraints_are_described_behind_the_steps() -> None:
+    text = drawn_slots(0).text.replace(
+        "order j in Jobs by due", "let last[j in Jobs] = due[j];  order j in Jobs by last"
+    )
+    policy = decision_of(text).policy("Valley")
+    [line] = rows_in_words(policy)
+    words = policy_in_words(policy, [line])
+    assert words[-3:-1] == [line, "where"]
+    assert [word for word in words if word != line] == policy_in_words(policy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
@@ -39,10 +40,11 @@ class PolicyListing:
     settings: tuple[Setting, ...]
 
 
-def policy_in_words(policy: CheckedPolicy) -> list[str]:
+def policy_in_words(policy: CheckedPolicy, after_steps: Sequence[str] = ()) -> list[str]:
     """The plan of a policy, step by step: numbered lines, further ones below them indented.
 
-    Keys, conditions and numbers are shown as they are written; a line of another policy says which one.
+    Keys, conditions and numbers are shown as they are written; a line of another policy says which one. `after_steps`
+    are lines between the steps and the names that they use.
     """
     words: list[str] = []
     for number, (step, details, line) in enumerate(steps_of(policy), 1):
@@ -52,6 +54,7 @@ def policy_in_words(policy: CheckedPolicy) -> list[str]:
         )
         words.append(f"{number}. {step}{origin}{':' if details else '.'}")
         words += [f"   - {detail}{';' if detail is not details[-1] else '.'}" for detail in details]
+    words += after_steps
     lets = [(name, line_source) for name, line_source in policy.lines.items() if name.startswith("let ")]
     if lets:
         words.append("where")
