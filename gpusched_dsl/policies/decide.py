@@ -116,10 +116,14 @@ def _decide(
         initial = schedule_from(cluster, running)
 
     def run_with(guard: RowGuard | None, lines: Instructions, once: bool) -> EngineResult:
+        begins = initial
+        if asked.placed is not None:
+            begins = empty_schedule(cluster.work) if initial is None else copy_of(initial)
+            pin(cluster.work, begins, asked.placed.job, asked.placed.node, asked.placed.way)
         if is_standalone(policy):
-            return run_standalone(policy, cluster, lines, initial, store, limits, known, guard)
+            return run_standalone(policy, cluster, lines, begins, store, limits, known, guard)
         effort = replace(settings, iterations=0, moves=()) if once else settings
-        return run(cluster.work, lines, effort, seed, initial, stop or never, tell, seconds, guard)
+        return run(cluster.work, lines, effort, seed, begins, stop or never, tell, seconds, guard)
 
     def on_nodes_as_before(found: EngineResult) -> EngineResult:
         moved = copy_of(found.schedule)

@@ -26,16 +26,14 @@ def test_the_optimum_is_that_of_enumeration(seed: int, at_once: bool) -> None:
         assert result.objective == pytest.approx(least, abs=1e-6), file
 
 
-def test_the_policy_is_never_better_than_the_optimum_and_seldom_broken() -> None:
-    """Its plans obey every row or are broken: a protected job finds no other node, or not all workers have room."""
-    feasible, cost, least = 0, 0.0, 0
+def test_the_policy_is_never_better_than_the_optimum_and_never_broken() -> None:
+    """Its plans obey every row, also where a worker would take the place of a job that may not halt."""
+    cost, least = 0.0, 0
     for seed in range(20):
         case = draw(seed)
         plan = solve(case, "policies.gsm", "CheapestNodes", at_once=True)
-        assert plan.status in {"feasible", "broken"}
-        assert (plan.objective is None) == (plan.status == "broken")
-        if plan.objective is not None:
-            assert plan.objective >= case.least(at_once=True) - 1e-6
-            feasible, cost, least = feasible + 1, cost + plan.objective, least + case.least(at_once=True)
-    assert feasible >= 16, feasible
+        assert plan.status == "feasible", seed
+        assert plan.objective is not None
+        assert plan.objective >= case.least(at_once=True) - 1e-6
+        cost, least = cost + plan.objective, least + case.least(at_once=True)
     assert cost <= 1.5 * least, (cost, least)

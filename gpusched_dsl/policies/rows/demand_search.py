@@ -52,6 +52,14 @@ class DemandSearch:
         needed = next((found for limit in _DISCREPANCIES if (found := self._completed([], limit)[0]) is not None), None)
         if needed is None:
             return None
+        return self._with_others(needed)
+
+    def queue_from(self, needed: list[int]) -> Ints | None:
+        """Return a queue that has some jobs at its head, None if these alone do not meet all demands."""
+        running = self.run(np.array(needed, dtype=np.int64), len(needed))
+        return self._with_others(needed) if self.rows.unmet(running) is None else None
+
+    def _with_others(self, needed: list[int]) -> Ints:
         inside, self.front = set(needed), len(needed)
         self.passes = _PASSES_TO_GROW
         return np.array(self._grown(needed, [j for j in self.order if j not in inside]), dtype=np.int64)

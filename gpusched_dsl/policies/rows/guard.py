@@ -141,6 +141,11 @@ class SideRows:
         freed |= self.relaxed & self.demands
         return with_start(self.side, self.cluster, self.workers, self.queue, self.start, freed)
 
+    def with_jobs(self, jobs: Running) -> SideRows:
+        """Return the guard with more jobs that run from the start."""
+        start = Running(*(np.concatenate(both) for both in zip(self.start, jobs, strict=True)))
+        return with_start(self.side, self.cluster, self.workers, self.queue, start, self.relaxed & self.demands)
+
     def for_queue(self, queue: Ints) -> SideRows:
         """Return the guard for other jobs."""
         return with_start(self.side, self.cluster, self.workers, queue, self.start, self.relaxed & self.demands)

@@ -11,7 +11,6 @@ import gpusched_dsl as gs
 
 POLICIES = ("Queue", "Waiting", "Drawing", "Inserting")
 SEEDS = 120
-HARD = {2, 29, 38, 44, 50, 54, 83, 86}  # sums that have to be equal, met by no queue that is tried
 
 
 @cache
@@ -40,12 +39,12 @@ def test_all_demands_are_drawn_and_most_can_be_met() -> None:
     assert sum(least(seed) is not None for seed in range(16)) >= 12
 
 
-@pytest.mark.parametrize("seed", [0, 4, 7, 12, 22, 30, 46, 48, 63, 109])
+@pytest.mark.parametrize("seed", [0, 4, 7, 12, 22, 30, 46, 83, 109])
 def test_demands_are_met(seed: int) -> None:
     assert_met(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [s for s in range(SEEDS) if s not in HARD])
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_all_demands_are_met(seed: int) -> None:
     assert_met(seed)

@@ -44,6 +44,13 @@ def test_every_policy_obeys(seed: int) -> None:
         assert_obeys(drawn_gangs(seed), policy)
 
 
+@pytest.mark.parametrize("seed", [51, 119, 143])
+@pytest.mark.parametrize("policy", ["FIFO", "MaxMin"])
+def test_a_team_gets_its_gang_where_no_order_of_all_jobs_leaves_room(seed: int, policy: str) -> None:
+    """Gangs of nodes of several sizes: `MaxMin` has no rule that places them, so a solver does."""
+    assert_obeys(drawn_gangs(seed), policy)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [s for s in range(12, SEEDS) if s != 17])
 def test_every_policy_obeys_more(seed: int) -> None:
