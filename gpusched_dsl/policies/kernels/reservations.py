@@ -77,13 +77,12 @@ def backfill(
     then has the fewest free units, else a node not in use. `every`: each job without a place gets a reservation, not
     only the first one. `reserved` gets the time from now to the start of a reservation.
     """
-    future = _future_of(ways, plan)
-    full, any_reserved = _most_free_of_all(future, ways), False
+    future, any_reserved = _future_of(ways, plan), False
     for j in queue:
         if plan.node[j] != NONE:
             continue
         for at in range(ways.first_way[j], ways.first_way[j + 1]):
-            if ranked[at] != NONE and _place(future, ways, full, plan, j, ranked[at], guard):
+            if ranked[at] != NONE and _place(future, ways, plan, j, ranked[at], guard):
                 break
         if plan.node[j] == NONE and (every or not any_reserved):
             reserved[j] = _reserve(future, ways, ranked, j, guard is not None)
@@ -102,7 +101,6 @@ def take_turns(
     quota waits, as one without a place does, and the user's next job has its turn.
     """
     future = _future_of(ways, plan)
-    full = _most_free_of_all(future, ways)
     turns = users_in_turn(queue, user, len(share))
     for _ in range(len(queue)):
         next_user = next_in_turn(turns, used, share)
@@ -116,7 +114,7 @@ def take_turns(
             gpus = ways.size[listed] / ways.parts
             if used[next_user] + gpus > quota[next_user] * (1.0 + SLACK):
                 continue
-            if _place(future, ways, full, plan, j, listed, guard):
+            if _place(future, ways, plan, j, listed, guard):
                 used[next_user] += gpus
                 break
 
@@ -167,10 +165,9 @@ def job_in_turn(turns: UserQueues, u: int) -> int:
 def place_ways(ways: Ways, order: Ints, plan: PlacedJobs, guard: RowGuard | None = None) -> None:
     """Place jobs as `backfill` does, without reservations, but go through the ways of all jobs in an order."""
     future = _future_of(ways, plan)
-    full = _most_free_of_all(future, ways)
     for listed in order:
         if plan.node[ways.job[listed]] == NONE:
-            _place(future, ways, full, plan, ways.job[listed], listed, guard)
+            _place(future, ways, plan, ways.job[listed], listed, guard)
 
 
 @compiled
@@ -190,11 +187,9 @@ def _occupy(future: Future, ways: Ways, n: int, start: float, w: int, gpu: int) 
 
 
 @compiled_in_place
-def _place(
-    future: Future, ways: Ways, full: Ints, plan: PlacedJobs, j: int, listed: int, guard: RowGuard | None
-) -> bool:
+def _place(future: Future, ways: Ways, plan: PlacedJobs, j: int, listed: int, guard: RowGuard | None) -> bool:
     """Start a job in a way, if a node has room that no reservation needs."""
-    chosen, w, g = _best_in_use(future, ways, full, plan.jobs, j, listed, guard)
+    chosen, w, g = _best_in_use(future, ways, plan.jobs, j, listed, guard)
     if chosen == NONE:
         chosen, w, g = _best_to_rent(future, ways, j, listed, guard)
     if chosen == NONE:
@@ -205,33 +200,12 @@ def _place(
     if guard is not None:
         enter(guard, w, chosen)
     _occupy(future, ways, chosen, 0.0, w, g)
-    full[ways.kind[w]] = _most_free(future, ways, ways.kind[w])
     return True
-
-
-@compiled
-def _most_free_of_all(future: Future, ways: Ways) -> Ints:
-    full = np.zeros(len(ways.units), np.int64)
-    for k in range(len(ways.units)):
-        full[k] = _most_free(future, ways, k)
-    return full
-
-
-@compiled_in_place
-def _most_free(future: Future, ways: Ways, k: int) -> int:
-    """The most units that a job can have now on one node of a kind."""
-    most = 0
-    for n in range(len(ways.node_kind)):
-        if future.kind[n] == k:
-            most = max(most, future.free[n])
-            for g in range(future.spare.shape[1]):
-                most = max(most, future.spare[n, g])
-    return int(most)
 
 
 @compiled_in_place
 def _best_in_use(
-    future: Future, ways: Ways, full: Ints, jobs: Ints, j: int, listed: int, guard: RowGuard | None
+    future: Future, ways: Ways, jobs: Ints, j: int, listed: int, guard: RowGuard | None
 ) -> tuple[int, int, int]:
     """The node that has its type for a way now, the way there, and its GPU; NONE without room for it until its end."""
     chosen, chosen_way, chosen_gpu, rank, least = NONE, NONE, NONE, 3, np.int64(0)
@@ -240,7 +214,9 @@ def _best_in_use(
     whole = size >= parts
     for n in range(len(ways.node_kind)):
         k = future.kind[n]
-        if k == NONE or ways.family[k] != family or size > full[k] or (whole and future.free[n] < size):
+        if k == NONE or ways.family[k] != family:
+            continue
+        if future.free[n] < max(size, parts) and (whole or not _has_part(future.spare, n, size)):
             continue
         w = ways.like_at[j, k, form]
         if w == NONE:
