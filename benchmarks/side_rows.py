@@ -1,8 +1,9 @@
 """A plan of a queue with and without rows that roles do not state: a cap of each rack and a share of each team.
 
-`python -m benchmarks.side_rows [--nodes 1000] [--jobs 5000] [--method FIFO] [--repeats 5]` plans in one process with
-compiled kernels, in turn without and with these rows, and prints for each the least CPU seconds of a plan, of the
-check of this plan that a run makes, and their ratios.
+`python -m benchmarks.side_rows [--nodes 1000] [--jobs 5000] [--method FIFO] [--repeats 5] [--each-node]` plans in one
+process with compiled kernels, in turn without and with these rows, and prints for each the least CPU seconds of a plan,
+of the check of this plan that a run makes, and their ratios. `FIFO` stops at the first job without a place; `Filling`
+goes on with the others.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ ROWS = """
   constraint cap[r in Racks]: sum[j in Jobs, n in Nodes where rack[n] == r] draw[j] * run[j, n] <= most_draw[r];
   constraint share[t in Teams]: sum[j in Jobs, n in Nodes where team[j] == t] needs[j] * run[j, n] <= most[t];
 """
+EACH_NODE = """
+  constraint power[n in Nodes]: sum[j in Jobs] draw[j] * run[j, n] <= 3;
+"""
 TEXT = """
 model Cluster {
   set Racks;  set Nodes;  set Teams;  set Jobs;
@@ -50,6 +54,7 @@ model Cluster {
     job j;  node n;  user team[j];  uses needs[j] of gpus[n];  lasts hours[j];
   }
 }
+policy Filling for Cluster { order j in Jobs by hours[j]; place best_fit, new_node, postpone; }
 scenario Queue for Cluster {
   data "racks.csv" { Racks = rack;  most_draw[rack] = most; }
   data "nodes.csv" { Nodes = node;  rack[node] = rack;  gpus[node] = gpus; }
@@ -61,7 +66,7 @@ scenario Queue for Cluster {
 """
 
 
-def write(folder: Path, nodes: int, jobs: int, seed: int = 1) -> None:
+def write(folder: Path, nodes: int, jobs: int, more: str = "", seed: int = 1) -> None:
     """Write nodes with 8 GPUs, and jobs that need about three times as many GPUs as there are."""
     rng = np.random.default_rng(seed)
     racks = [f"r{i}" for i in range(-(-nodes // RACK))]
@@ -87,7 +92,7 @@ def write(folder: Path, nodes: int, jobs: int, seed: int = 1) -> None:
     }
     for name, table in tables.items():
         pl.DataFrame(table).write_csv(folder / f"{name}.csv")
-    for name, rows in (("without", ""), ("with", ROWS)):
+    for name, rows in (("without", ""), ("with", ROWS + more)):
         (folder / f"{name}.gsm").write_text(TEXT.replace("ROWS", rows, 1), encoding="utf-8")
 
 
@@ -118,10 +123,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=5_000)
     parser.add_argument("--method", default="FIFO")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--each-node", action="store_true", help="with a cap of each node too")
     given = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
-        write(folder, given.nodes, given.jobs)
+        write(folder, given.nodes, given.jobs, EACH_NODE if given.each_node else "")
         ready = {case: planner_of(folder / f"{case}.gsm", given.method) for case in ("without", "with")}
         print("| rows | jobs that run | first plan, s | plan, s | check, s | check / plan |")
         print("| --- | ---: | ---: | ---: | ---: | ---: |")

@@ -259,7 +259,7 @@ def guard_of(
     most = _MOST_TRAIL if deep.any() else _SHORT_TRAIL
     trail, row_trail = min(2 * problem.columns + 1024, most), min(4 * entries + 1024, 2 * most)
     rows = len(row_lower)
-    sums, infinite = _sums(row, columns, values, bounds, rows)
+    sums, infinite = _sums(starts, columns, values, bounds)
     arrays = GuardArrays(
         first=first,
         place=place,
@@ -326,14 +326,20 @@ def _with_one_place(
     )
 
 
-def _sums(row: Ints, columns: Ints, values: Floats, bounds: Floats, rows: int) -> tuple[Floats, Ints]:
+def _sums(starts: Ints, columns: Ints, values: Floats, bounds: Floats) -> tuple[Floats, Ints]:
     """Return the least and the largest value of each row: the finite terms and the number of infinite ones."""
-    sums, infinite = np.zeros((rows, 2)), np.zeros((rows, 2), dtype=np.int64)
-    for side in range(2):
-        near = np.where((values > 0) == (side == 0), bounds[columns, 0], bounds[columns, 1])
-        endless = np.isinf(near)
-        sums[:, side] = np.bincount(row, weights=values * np.where(endless, 0.0, near), minlength=rows)
-        infinite[:, side] = np.bincount(row[endless], minlength=rows)
+    shape = (len(starts) - 1, len(bounds))
+    endless, finite = np.isinf(bounds), np.where(np.isinf(bounds), 0.0, bounds)
+    sums, infinite = np.zeros((shape[0], 2)), np.zeros((shape[0], 2), dtype=np.int64)
+    for is_positive in (True, False):  # the least value is that at lower bounds where coefficients are positive
+        chosen, order = (values > 0, slice(None)) if is_positive else (values <= 0, slice(None, None, -1))
+        if not chosen.any():
+            continue
+        matrix = csr_array((np.where(chosen, values, 0.0), columns, starts), shape=shape)
+        sums += matrix @ finite[:, order]
+        if endless.any():
+            matrix.data = chosen.astype(np.float64)
+            infinite += np.rint(matrix @ endless[:, order].astype(np.float64)).astype(np.int64)
     return sums, infinite
 
 
@@ -381,7 +387,7 @@ def relax_until_settled(built: RowGuard, row: Ints, bounds: Floats, demands: Boo
     """
     guard, limits = arrays_of(built), int(built.ints[LIMITS])
     for _ in range(_MOST_RELAXED):
-        sums, infinite = _sums(row, guard.row_columns, guard.row_values, bounds, len(guard.sides))
+        sums, infinite = _sums(guard.row_starts, guard.row_columns, guard.row_values, bounds)
         slack = guard.sides[:, 2]
         over = (infinite[:, 0] == 0) & (sums[:, 0] > guard.sides[:, 1] + slack)
         under = (infinite[:, 1] == 0) & (sums[:, 1] < guard.sides[:, 0] - slack)
