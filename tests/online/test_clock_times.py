@@ -48,6 +48,15 @@ def scenario(nodes: int, jobs: list[tuple[float, float]], calendar: str = CALEND
     )
 
 
+def with_tardiness(text: str) -> str:
+    """The text with jobs that are due an hour after their arrival, so that their order counts."""
+    changes = {"due_in[Jobs] in h default 1000;": "due_in[Jobs] in h default 1;", "$/h default 0;": "$/h default 2;"}
+    for old, new in changes.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
 def by_the_clock(until: float, *, weekends: bool = False) -> list[float]:
     """The hours at which the clock shows 9:00 or 18:00 on a weekday (and with `weekends` 12:00 on others)."""
     found = []
@@ -259,9 +268,10 @@ def test_a_copy_of_a_run_plans_at_the_same_times(seed: int) -> None:
 def test_rollouts_on_arrays_are_those_of_the_run(seed: int, order: str) -> None:
     policies = f"""
     policy Q for Machines {{ order j in Jobs by {order}; place new_node exclusive, wait; }}
-    policy P for Machines {{ portfolio FIFO, Q; }}
+    policy P for Machines {{ portfolio FIFO, Q; continue with Q; }}
     """
-    loop = driver(MACHINES + ONLY_AT + policies + scenario(2, some_jobs(seed)), "At", "S", "P")
+    block = ONLY_AT.replace("carry", "carry due_in[j] = due_in[j] - now; carry", 1)
+    loop = driver(with_tardiness(MACHINES) + block + policies + scenario(2, some_jobs(seed)), "At", "S", "P")
     assert isinstance(loop, EventLoop)
     found: list[tuple[FutureCost, FutureCost]] = []
     with compared(found):
@@ -308,8 +318,9 @@ def test_fast_replay_gives_way_to_functions_of_the_clock(seed: int, key: str, ca
 @pytest.mark.parametrize("seed", range(3))
 def test_rollouts_follow_a_carried_clock(seed: int) -> None:
     key = "(if hour_of_day(clock) < 8[h] or is_holiday(clock) then left[j] / 1[h] else -left[j] / 1[h])"
-    text = CLOCKED + BY_EVENTS.replace("KEY", key).replace("CARRY", "carry clock = now;").replace("keep running;", "")
-    text += "policy Q for Machines { portfolio FIFO, P; }" + scenario(
+    block = BY_EVENTS.replace("KEY", key).replace("CARRY", "carry clock = now; carry due_in[j] = due_in[j] - now;")
+    text = with_tardiness(CLOCKED) + block.replace("keep running;", "")
+    text += "policy Q for Machines { portfolio FIFO, P; continue with P; }" + scenario(
         2,
         [(at / 4, length / 4) for at, length in some_jobs(seed)],
         CALENDAR.replace(";", ' holidays { "2026-10-24" };'),

@@ -78,9 +78,7 @@ class ReusedValues:
 
     def __post_init__(self) -> None:
         if self.before is not None and (
-            self.before.model is not self.now.model
-            or self.before.reader is not self.now.reader
-            or self.before.scenario.calendar != self.now.scenario.calendar
+            self.before.model is not self.now.model or self.before.reader is not self.now.reader
         ):
             self.before = None
         elif self.before is not None:
