@@ -118,6 +118,8 @@ def drive(
     start = start_of_run(workspace, settings, options.now)
     _check_mode(settings, acts=options.acts)
     parts = parts_of(workspace, settings, start)
+    for warning in parts.warnings:
+        report(warning)
     mapping = mapping_of(settings, parts, start)
     if options.acts:
         _prepare(cluster, settings.interval, options, report)

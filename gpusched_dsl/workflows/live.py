@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
+from gpusched_dsl.compiling.build import check_solvable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.scenarios.calendars import START
 from gpusched_dsl.language.scenarios.scenario import states_calendar
@@ -24,11 +25,15 @@ from gpusched_dsl.online.run_config import RunConfig
 
 @dataclass(frozen=True, eq=False)
 class LiveParts:
-    """What a live run consists of: its setup, the header of its journal, its clock."""
+    """What a live run consists of: its setup, the header of its journal, its clock.
+
+    `warnings` are those of the scenario and its data.
+    """
 
     setup: RunSetup
     header: Mapping[str, Json]
     clock: LiveClock
+    warnings: tuple[Diagnostic, ...] = ()
 
     @property
     def name(self) -> str:
@@ -82,7 +87,9 @@ def live_parts(
         live=True,
         start=None if date is None else date.isoformat(),
     )  # fmt: skip
-    return LiveParts(setup, header, live_clock(unit, str(setup.clock), date, calendar if has_calendar else None))
+    _, warnings = check_solvable(workspace, instance.scenario.name, dated.settings)
+    clock = live_clock(unit, str(setup.clock), date, calendar if has_calendar else None)
+    return LiveParts(setup, header, clock, (*warnings, *instance.notes))
 
 
 def run_live_loop(
@@ -99,10 +106,11 @@ def run_live_loop(
     """Read events from `source` and write decisions to `out` until the events end; return whether the run has ended.
 
     `start` is the date at time 0; `defect` makes the diagnostic of an internal error. `report` gets the
-    warnings of the run at the end. Raises DiagnosticError with all
+    warnings of the scenario first, and those of the run at the end. Raises DiagnosticError with all
     errors in text, data and names, and as `run_live` does.
     """
     parts = live_parts(workspace, config, start=start)
+    report(parts.warnings)
     loops: list[AnyExternalLoop] = []
 
     def make(steps: StepJournal | None) -> AnyExternalLoop:

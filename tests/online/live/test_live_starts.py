@@ -123,3 +123,17 @@ def test_a_simulated_run_takes_a_start(
     words = ["run", str(tmp_path / "at.gsm"), "--online", "At", "--method", "FIFO", "--json", "-", "-q", *start]
     assert main(words) == 0
     assert [plan["time"] for plan in json.loads(capsys.readouterr().out)["steps"]] == expected
+
+
+def test_a_start_that_occurs_twice_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    source, found = tmp_path / "events.jsonl", Diagnostics()
+    source.write_bytes(line("tick", "t", 1.0))
+    workspace = workspace_from_text(TEXT.replace("CALENDAR", CALENDAR), "at.gsm", found)
+    config = RunConfig(online="At", method="FIFO")
+    for start in ("2026-10-25 02:30", "2026-10-25 02:30+01:00"):
+        run_live_loop(
+            workspace, str(source), io.BytesIO(), config, start=start,
+            report=lambda warnings: told.extend(warning.code for warning in warnings),
+        )  # fmt: skip
+        assert told == ["GSM1693"]
