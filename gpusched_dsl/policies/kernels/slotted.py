@@ -7,7 +7,7 @@ import numpy as np
 from gpusched_dsl.policies.kernels.compiled import compiled_in_place
 from gpusched_dsl.policies.kernels.row_guard import commit, mark, undo
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster, SlottedSchedule, SlottedState
-from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows, first_node_that_enters
+from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows, enters
 
 
 @compiled_in_place
@@ -58,36 +58,49 @@ def startable_node(
     classes, slots = state.left.shape
     column = h if cluster.key.shape[2] > 1 else 0
     for c in range(classes):
-        state.tried[c] = 0
-    for _ in range(classes):
+        state.tried[c] = state.first_free[c]
+    while True:
         best = -1
         for c in range(classes):
-            if state.tried[c] == 1 or state.first_free[c] < 0 or not cluster.allowed[j, c, h]:
+            if state.tried[c] < 0 or not cluster.allowed[j, c, h]:
                 continue
             key = cluster.key[j, c, column]
             least = cluster.key[j, best, column] if best >= 0 else np.inf
-            if best < 0 or key < least or (key == least and state.first_free[c] < state.first_free[best]):
+            if best < 0 or key < least or (key == least and state.tried[c] < state.tried[best]):
                 best = c
         if best < 0:
             return -1
         passes = True
         for t in range(h, min(h + (1 if state.here_only else cluster.length[j, best]), slots)):
             passes = passes and state.known[best, t] == 1
+        k = state.tried[best]
         if rows is None:
             if passes:
-                return int(state.first_free[best])
+                return int(k)
             if first_only:
                 return -1
-        elif passes or first_only:
+            state.tried[best] = -1
+        elif not (passes or first_only):
+            state.tried[best] = -1
+        else:
             at = mark(rows.guard)
-            k = first_node_that_enters(rows, cluster, plan, state, j, best, h)
-            if k >= 0 and passes:
-                commit(rows.guard)
-                return k
-            undo(rows.guard, at)
-            if k >= 0:
+            if enters(rows, cluster, j, k, h):
+                if passes:
+                    commit(rows.guard)
+                    return int(k)
+                undo(rows.guard, at)
                 return -1
-        state.tried[best] = 1
+            state.tried[best] = next_free_node(cluster, plan, state, best, k + 1, h)
+
+
+@compiled_in_place
+def next_free_node(
+    cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, c: int, first: int, h: int
+) -> int:
+    """Return the free node of lowest number, from one on, of a class; NONE if there is none."""
+    for k in range(first, len(cluster.class_of)):
+        if cluster.class_of[k] == c and plan.job[k, h] < 0 and state.taken[k] == 0:
+            return k
     return -1
 
 

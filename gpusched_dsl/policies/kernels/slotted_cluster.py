@@ -77,7 +77,7 @@ class SlottedState(NamedTuple):
     known: Ints  # (C, H) 1: the guard lets a node of the class train, see `slotted_guard.ask`
     taken: Ints  # (K,) 1 + the service that has taken the node in this slot, 0: none
     first_free: Ints  # (C,) the free node of lowest number in this slot, NONE: there is none
-    tried: Ints  # (C,)
+    tried: Ints  # (C,) the next node to try, NONE: the class is not tried further
     here_only: bool
 
 

@@ -23,7 +23,7 @@ from gpusched_dsl.policies.kernels.row_guard import (
     undo,
     upper_of,
 )
-from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster, SlottedSchedule, SlottedState
+from gpusched_dsl.policies.kernels.slotted_cluster import SlottedCluster
 from gpusched_dsl.policies.workload import NONE
 
 
@@ -72,20 +72,6 @@ def has_no_other(rows: SlottedRows, j: int, own: int) -> bool:
         elif upper_of(guard, c) > 0.0 and not take(guard, c, 0.0):
             return False
     return wanted == own
-
-
-@compiled_in_place
-def first_node_that_enters(
-    rows: SlottedRows, cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, j: int, c: int, h: int
-) -> int:
-    """Let job j start in slot h on the free node of lowest number of a class that no row refuses; NONE if there is
-    none.
-    """
-    for k in range(state.first_free[c], len(cluster.class_of)):
-        is_free = cluster.class_of[k] == c and plan.job[k, h] < 0 and state.taken[k] == 0
-        if is_free and enters(rows, cluster, j, k, h):
-            return k
-    return NONE
 
 
 @compiled_in_place

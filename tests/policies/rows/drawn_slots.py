@@ -72,7 +72,7 @@ def drawn_slots(seed: int) -> DrawnSlots:
     }
     shuffled = [jobs[at] for at in rng.permutation(len(jobs))]
     one.pairs = [(shuffled[0], shuffled[1]), (shuffled[2], shuffled[3]), (shuffled[4], shuffled[5])]
-    one.text = _text(one)
+    one.text = text_of(one)
     return one
 
 
@@ -80,7 +80,7 @@ def _table(name: str, values: Mapping[str, object] | Mapping[int, object]) -> st
     return f"  table {name} = " + " ".join(f"{key} {value}" for key, value in values.items()) + ";\n"
 
 
-def _text(one: DrawnSlots) -> str:
+def text_of(one: DrawnSlots) -> str:
     if one.world == "start":
         variable, lasts = "where h + length[j] - 1 <= due[j]", "length[j]"
         at = "sum[q in Slots where q <= h and h < q + length[j]] run[j, n, q]"
