@@ -126,15 +126,19 @@ class CheckedStage(Struct, frozen=True):
 class CheckedPrice(Struct, frozen=True):
     """`price(capacity[v])`: the dual value of a constraint in the linear relaxation of the model.
 
+    `price(run[j, n])`: what a decision of the placement costs with the prices of all rows that it shares with other
+    jobs; `constraint` is then empty and `variable` the name.
+
     `param` stands for it in the policy's model, in the unit of the objective per unit of the constraint. `span` is its
     first use. `omitted` is the position of the node among the indices of the constraint, if the price omits it: it is
-    then the mean over all nodes.
+    then the mean over all nodes, of a decision the least.
     """
 
     param: CheckedParam
     constraint: str
     span: Span
     omitted: int | None = None
+    variable: str = ""
 
 
 class CheckedLoads(Struct, frozen=True):

@@ -19,7 +19,7 @@ from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.equivalence_classes import classes_of
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, quotient
-from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel
 
@@ -36,8 +36,18 @@ class LinearRelaxation:
         """For each row, how many rows of the complete problem it stands for."""
         if self.quotient is None:
             return np.ones(self.problem.rows)
-        kinds, sizes = self.quotient.row_class, self.quotient.classes.sizes
-        return np.where(kinds >= 0, sizes[np.maximum(kinds, 0)], 1).astype(np.float64)
+        return self._sizes(self.quotient.row_class)
+
+    @property
+    def column_copies(self) -> Floats:
+        """For each column, how many columns of the complete problem it stands for."""
+        if self.quotient is None:
+            return np.ones(self.problem.columns)
+        return self._sizes(self.quotient.column_class)
+
+    def _sizes(self, kinds: Codes) -> Floats:
+        assert self.quotient is not None
+        return np.where(kinds >= 0, self.quotient.classes.sizes[np.maximum(kinds, 0)], 1).astype(np.float64)
 
 
 def relaxation_of(model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> LinearRelaxation:

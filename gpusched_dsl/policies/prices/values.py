@@ -27,6 +27,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.prices.choice_rows import choice_rows_of
 from gpusched_dsl.policies.prices.dual_ascent import ascend
 from gpusched_dsl.policies.prices.linear_program import NoDuals, duals_of
+from gpusched_dsl.policies.prices.place_costs import place_costs
 from gpusched_dsl.policies.prices.relaxation import LinearRelaxation, relaxation_of
 from gpusched_dsl.policies.prices.safe_bound import safe_bound
 
@@ -72,7 +73,12 @@ def with_prices(
     found = store.params.copy()
     for price in policy.prices:
         domain = evaluator.index_domain(price.param.indexing, price.param.span)
-        found[price.param.name] = Param(domain, _price_values(relaxation, price, domain, values))
+        if price.variable:
+            assert policy.model.placement is not None
+            own = place_costs(relaxation, policy.model.placement, sign * duals)
+            found[price.param.name] = Param(domain, _costs_at(relaxation, price, domain, own))
+        else:
+            found[price.param.name] = Param(domain, _price_values(relaxation, price, domain, values))
     bound = safe_bound(problem, duals)
     return Priced(structs.replace(store, params=found), bound, time.perf_counter() - began)
 
@@ -99,6 +105,19 @@ def _price_values(relaxation: LinearRelaxation, price: CheckedPrice, domain: Dom
     return found
 
 
+def _costs_at(relaxation: LinearRelaxation, price: CheckedPrice, domain: Domain, costs: Floats) -> Floats:
+    """Return the cost at each index tuple, the least one over an omitted node; infinite where there is no decision."""
+    family = relaxation.problem.variable(price.variable)
+    found = np.full(domain.size, np.inf)
+    if price.omitted is None:
+        at = family.domain.locate(_of_representatives(relaxation, domain))
+        return np.where(at >= 0, costs[family.first + np.maximum(at, 0)], found) if family.size else found
+    others = [codes for place, codes in enumerate(family.domain.columns()) if place != price.omitted]
+    group = domain.locate(others) if others else np.zeros(family.size, dtype=np.int64)
+    np.minimum.at(found, group, costs[family.slice])
+    return found
+
+
 def _means(family: Family, omitted: int, domain: Domain, of_rows: Floats, copies: Floats) -> Floats:
     """Return the mean of each group of rows that differ in one index only."""
     others = [codes for at, codes in enumerate(family.domain.columns()) if at != omitted]
@@ -121,9 +140,10 @@ def _of_representatives(relaxation: LinearRelaxation, domain: Domain) -> Sequenc
 def _not_linear(policy: CheckedPolicy, price: CheckedPrice, problem: Problem) -> Diagnostic:
     """Describe why a constraint has no price in a problem with nonlinear terms."""
     declared = sum(family.size for family in problem.variables)
-    constraint = policy.model.constraints[price.constraint]
+    constraint = policy.model.constraints.get(price.constraint)
     help = "state it with linear terms, or use a key without this price"
-    for family in problem.constraint(price.constraint):
+    for family in () if constraint is None else problem.constraint(price.constraint):
+        assert constraint is not None
         starts = problem.matrix.starts
         own = problem.matrix.columns[starts[family.first] : starts[family.stop]]
         conditional = (problem.conditions.rows >= family.first) & (problem.conditions.rows < family.stop)
@@ -138,7 +158,7 @@ def _not_linear(policy: CheckedPolicy, price: CheckedPrice, problem: Problem) ->
                 help=help,
             )
     guarded = (problem.row_family(int(row)).span for row in problem.conditions.rows[:1])
-    place = next((s for s in (*(d.span for d in problem.definitions), *guarded) if s is not None), constraint.span)
+    place = next((s for s in (*(d.span for d in problem.definitions), *guarded) if s is not None), price.span)
     return Diagnostic(
         "GSM3022",
         f"there are no prices: model `{policy.model.name}` is not linear",

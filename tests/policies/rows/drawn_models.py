@@ -109,6 +109,11 @@ def _text(one: Drawn) -> str:
         "positions": "n in Nodes, s in Slots where may_start[j, s] == 1 by price[n], s",
         "types": "t in Types by price[t], gpus[t]",
     }.get(one.world, "n in Nodes by price[n]")
+    bound, binds = index[2:], listed[2:]
+    least = f"min[{binds}] price(run[j, {bound}])" if bound else "price(run[j])"
+    by_price = {"types": "t in Types by price(run[j, t])"}.get(
+        one.world, f"n in Nodes{listed} by price(run[j, n{index}])"
+    )
     rest = {"modes": ", Modes", "types": ", Types"}.get(one.world, "")
     variable = "var run[j in Jobs, n in Nodes, s in Slots where may_start[j, s] == 1] binary;"
     if one.world != "positions":
@@ -160,6 +165,15 @@ policy Drawing for Drawn extends Queue {{
 policy Improving for Drawn extends Drawing {{
   improve 2 best rounds all with swap_tardy_costly(10), swap_tardy_any(10), swap_postponed_running, faster_type(10),
     double_gpus(10), halve_gpus(10), regroup_gpus(10), repack_node(0), repack_two(20);
+}}
+policy Priced for Drawn "the job that gains most beyond the prices of all rows first, in its cheapest place" {{
+  order j in Jobs by {least};
+  choose {by_price};
+  place best_fit, new_node, next_choice, postpone;
+}}
+policy PricedDrawn for Drawn extends Priced {{
+  randomise order swapping with probability 0.3;
+  repeat 20 keep best total;
 }}
 policy Inserting for Drawn extends Queue {{ improve 1 best rounds all with insert_job(2); }}
 scenario S for Drawn {{

@@ -10,7 +10,7 @@ from drawn_models import RULES, WORLDS, Drawn, broken_rules, cost, drawn
 import gpusched_dsl as gs
 
 OF_THE_LIBRARY = ("FIFO", "SJF", "SRTF", "LAS", "EASY", "Conservative", "FairShare", "MaxMin")
-OF_THE_MODEL = ("Queue", "FirstFit", "Drawing", "Improving", "Inserting")
+OF_THE_MODEL = ("Queue", "FirstFit", "Drawing", "Improving", "Inserting", "Priced")
 SEEDS = 55  # each world with each rule first
 
 
@@ -58,6 +58,13 @@ def test_the_check_agrees_with_the_model(seed: int) -> None:
 @pytest.mark.parametrize("seed", [0, 6, 12, 18, 24, 26, 33, 43, 51])
 def test_every_policy_obeys(seed: int) -> None:
     assert_all_obey(seed)
+
+
+@pytest.mark.slow
+def test_a_queue_by_prices_is_near_the_optimum_in_most_models() -> None:
+    """With the best of twenty draws, within 15 % in three of four models; the queue by value for GPU hours in half."""
+    gaps = [float(places_of(drawn(seed), "PricedDrawn")[1].objective or 0) / best(seed) - 1 for seed in range(40)]
+    assert sum(gap <= 0.15 for gap in gaps) >= 30, gaps
 
 
 @pytest.mark.slow

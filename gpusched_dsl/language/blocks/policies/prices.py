@@ -1,4 +1,4 @@
-"""`price(capacity[v])`: the price of a constraint of the model, as a parameter of the policy."""
+"""`price(capacity[v])`, `price(run[j, n])`: prices of constraints and decisions, as parameters of the policy."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from gpusched_dsl.language.checked import (
     CheckedConstraint,
     CheckedModel,
     CheckedParam,
+    CheckedVariable,
     ComparisonChain,
     Numeric,
     ParamRef,
@@ -25,6 +26,7 @@ from gpusched_dsl.language.checking.references import subscripts_of
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.units import Unit
 
 PRICE = "price"
 
@@ -46,6 +48,12 @@ class PriceFunction(Struct):
             return None
         word = reference.name if isinstance(reference, tree.Subscript) else reference
         constraint = self.model.constraints.get(word.text)
+        if constraint is None and self._is_placed(word.text):
+            variable = self.model.variables[word.text]
+            if not self.model.objectives:
+                self._report_no_objective(checker, call, "variable", variable.name)
+                return None
+            return self._reference(checker, variable, self.model.objectives[0].unit, reference, scope)
         if constraint is None:
             self._report_no_constraint(checker, reference, word)
             return None
@@ -61,61 +69,71 @@ class PriceFunction(Struct):
             )
             return None
         if not self.model.objectives:
-            checker.error(
-                "GSM1672",
-                f"constraint `{constraint.name}` has no price: model `{self.model.name}` has no objective",
-                call.span,
-                "a part of the objective per unit of the constraint",
-                secondary=[Label(self.model.span, "nothing is minimised or maximised here")],
-                help="add an objective to the model, or use a key without prices",
-            )
+            self._report_no_objective(checker, call, "constraint", constraint.name)
             return None
-        return self._reference(checker, constraint, reference, scope)
+        unit = self.model.objectives[0].unit / unit_in(body.operands[0])
+        return self._reference(checker, constraint, unit, reference, scope)
+
+    def _is_placed(self, name: str) -> bool:
+        """Whether a name is that of the placement's variable."""
+        return self.model.placement is not None and name == self.model.placement.variable
+
+    def _report_no_objective(self, checker: Checker, call: tree.Call, sort: str, name: str) -> None:
+        checker.error(
+            "GSM1672",
+            f"{sort} `{name}` has no price: model `{self.model.name}` has no objective",
+            call.span,
+            "a part of the objective",
+            secondary=[Label(self.model.span, "nothing is minimised or maximised here")],
+            help="add an objective to the model, or use a key without prices",
+        )
 
     def _reference(
-        self, checker: Checker, constraint: CheckedConstraint, reference: tree.Name | tree.Subscript, scope: Scope
+        self,
+        checker: Checker,
+        priced: CheckedConstraint | CheckedVariable,
+        unit: Unit,
+        reference: tree.Name | tree.Subscript,
+        scope: Scope,
     ) -> TypedExpr | None:
         subscripts = reference.subscripts if isinstance(reference, tree.Subscript) else ()
-        omitted = self._node_position(constraint) if len(subscripts) + 1 == len(constraint.indexing.variables) else None
-        iterators = list(constraint.indexing.iterators)
+        omitted = self._node_position(priced) if len(subscripts) + 1 == len(priced.indexing.variables) else None
+        iterators = list(priced.indexing.iterators)
         if omitted is not None:
             iterators.pop(omitted)
-        name = f"{PRICE}({constraint.name}{'' if omitted is None else ' of any node'})"
+        name = f"{PRICE}({priced.name}{'' if omitted is None else ' of any node'})"
         if name not in self.found:
-            body = constraint.body
-            assert isinstance(body, ComparisonChain)
-            unit = self.model.objectives[0].unit / unit_in(body.operands[0])
+            sort = "constraint" if isinstance(priced, CheckedConstraint) else "decision"
             every = TypedIndexing(tuple(iterators))
-            param = CheckedParam(
-                name, constraint.span, Numeric(False, unit), "real", every, doc="price of a constraint"
-            )
-            position = None if omitted is None else self._place(constraint, omitted)
-            self.found[name] = CheckedPrice(param, constraint.name, reference.span, position)
+            param = CheckedParam(name, priced.span, Numeric(False, unit), "real", every, doc=f"price of a {sort}")
+            position = None if omitted is None else self._place(priced, omitted)
+            of = (priced.name, "") if isinstance(priced, CheckedConstraint) else ("", priced.name)
+            self.found[name] = CheckedPrice(param, of[0], reference.span, position, of[1])
             checker.symbols.values[name] = param
         param = self.found[name].param
         slots = slots_of(param)
-        declared = structs.replace(param, name=constraint.name)  # for messages
+        declared = structs.replace(param, name=priced.name)  # for messages
         typed = subscripts_of(checker, declared, slots, reference, subscripts, scope)
         if typed is None or not check_inside(checker, declared, slots, typed, scope):
             return None
         return ParamRef(span=reference.span, type=param.type, name=name, subscripts=typed)
 
-    def _node_position(self, constraint: CheckedConstraint) -> int | None:
+    def _node_position(self, priced: CheckedConstraint | CheckedVariable) -> int | None:
         """Return the iterator over nodes that a price may omit: alone, and not used by the other iterators."""
         node = None if self.decisions is None else self.decisions.node
         if node is None:
             return None
         found = [
             number
-            for number, iterator in enumerate(constraint.indexing.iterators)
+            for number, iterator in enumerate(priced.indexing.iterators)
             if len(iterator.variables) == 1 and same_kind(iterator.variables[0].type, node.type)
         ]
         return found[0] if len(found) == 1 else None
 
     @staticmethod
-    def _place(constraint: CheckedConstraint, iterator: int) -> int:
+    def _place(priced: CheckedConstraint | CheckedVariable, iterator: int) -> int:
         """Return the position of an iterator's only variable among all indices."""
-        return sum(len(one.variables) for one in constraint.indexing.iterators[:iterator])
+        return sum(len(one.variables) for one in priced.indexing.iterators[:iterator])
 
     def _report_no_constraint(
         self,
