@@ -21,7 +21,7 @@ from gpusched_dsl.backends.protocol import (
     SolverProgress,
 )
 from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
-from gpusched_dsl.backends.search.kernel import HAS_BEST, IMPROVED, STEPS, SearchModel, SearchState, search
+from gpusched_dsl.backends.search.kernel import BEST, HAS_BEST, IMPROVED, STEPS, SearchModel, SearchState, search
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
@@ -109,11 +109,16 @@ class SearchSession(Session):
         rng = np.random.default_rng(options.seed)
         length, told = 64, -1.0
         exchange = monitor if isinstance(monitor, Exchange) else None
+        priced = np.flatnonzero(model.costs)
+        costs = model.costs[priced]
+        least = float(costs @ np.where(costs > 0, model.lower[priced], model.upper[priced]))
         while state.counts[STEPS] < steps:
             if control.stop_requested or monitor.stop_requested:
                 return "interrupt"
             if options.time_limit is not None and control.seconds > options.time_limit:
                 return "time"
+            if state.counts[HAS_BEST] and state.numbers[BEST] <= least:
+                return ""
             idle = state.counts[STEPS] - state.counts[IMPROVED]
             if idle > (patience if state.counts[HAS_BEST] else WITHOUT_POINT * patience):
                 return ""

@@ -91,6 +91,7 @@ EMPTIED = 16  # choices of a row at most
 FILLED = 1_000  # choices at most, for the first point
 LEAST_WEIGHT = 1e-6  # of the objective, while rows are violated
 EMPTY_SHARE = 0.03  # of the steps
+LEAST_BEST = 0.01  # where the best is near 0; costs are 1 at most
 ASPIRATION = 1e-4  # by how much of the objective a point must at least be better than the best
 PHASE = 10_000_000  # changes of rows judged without a better point, after which the other kind of steps is tried
 WARM, COOL, COLD, COOLING = 0.3, 0.02, 0.001, 0.99997  # after the first descent it begins warm
@@ -541,7 +542,7 @@ def aspire(model: SearchModel, state: SearchState) -> None:
         for r in range(len(state.weight)):
             state.weight[r] = 1.0
     best = state.numbers[BEST]
-    model.row_upper[-1] = best - max(model.unit, ASPIRATION * abs(best))
+    model.row_upper[-1] = best - max(model.unit, ASPIRATION * max(abs(best), LEAST_BEST))
     state.counts[ASPIRES] = 1
     state.counts[UNTIL] = state.counts[WORK] + PHASE
     state.numbers[WEIGHT] = LEAST_WEIGHT

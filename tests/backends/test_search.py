@@ -16,6 +16,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.backends.registry import backend, backend_names, proves
 from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
+from gpusched_dsl.backends.search.backend import SearchBackend
 from gpusched_dsl.backends.search.kernel import (
     ASPIRES,
     BEST,
@@ -163,6 +164,31 @@ def test_an_aspiration_asks_for_a_better_point_and_is_given_up() -> None:
             without = model._replace(row_upper=np.append(model.row_upper[:-1], np.inf))
             assert not state_at(without, state.best).counts[VIOLATED]
     assert aspired > 50
+
+
+def test_an_aspiration_from_an_objective_of_0_asks_for_less() -> None:
+    one = problem(
+        minimize(1, -1, 0), columns=3, rows=[at_least(0, 1, -1, 0)], upper=[5, 5, 1], integer=[2]
+    )  # fmt: skip
+    model = arrays_of(one)
+    state = state_at(model, np.zeros(3))
+    for _ in range(3):
+        if not state.counts[ASPIRES]:
+            state.counts[UNTIL] = -1
+        search(model, state, 10, np.random.default_rng(1))
+    assert state.counts[ASPIRES]
+    assert model.row_upper[-1] < 0.0
+    assert state.counts[VIOLATED]
+
+
+def test_it_ends_at_a_point_that_costs_the_least() -> None:
+    """Without an objective at the first point; with one where each column is at the bound that costs least."""
+    rows = [equal(2, 1, 1, 1, 0), at_most(1, 1, 1, 0, 0)]
+    for goals in ((), (minimize(0, 0, -2, 3),)):
+        one = problem(*goals, columns=4, rows=rows, upper=1, integer=[0, 1, 2, 3])
+        session = SearchBackend().open(one)
+        found = session.solve(SolveOptions(extra={"patience": 1e12}))
+        assert (found.status, found.reason) == (Status.FEASIBLE, "")
 
 
 def queens(side: int, colours: int) -> tuple[Problem, Floats]:
