@@ -411,17 +411,20 @@ def place(model: SearchModel, state: SearchState, g: int, r: int, rng: np.random
     found, draw, best = NOTHING, 0, np.inf
     if mark + 4 * CHAIN > len(state.trail):
         return np.inf
-    for _ in range(PLACES):
-        j = model.members[begin + int(rng.random() * (last - begin))]
-        if model.upper[j] < 0.5 or j == state.chosen[g] or (r != NOTHING and in_row(model, j, r)):
+    for k in range(PLACES + 1):  # the best is tried again at the end: one call, since the compiler copies it
+        j, this = model.members[begin + int(rng.random() * (last - begin))], int(rng.random() * DRAWS)
+        if k == PLACES:
+            if found == NOTHING:
+                break
+            j, this = found, draw
+        elif model.upper[j] < 0.5 or j == state.chosen[g] or (r != NOTHING and in_row(model, j, r)):
             continue
-        this = int(rng.random() * DRAWS)
         gain = attempt(model, state, j, 1.0, this)
+        if k == PLACES:
+            break
         undo(model, state, mark)
         if gain < best:
-            found, draw, best = int(j), this, gain
-    if found != NOTHING:
-        attempt(model, state, found, 1.0, draw)
+            found, draw, best = j, this, gain
     return float(best)
 
 

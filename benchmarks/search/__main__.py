@@ -16,7 +16,7 @@ import time
 
 from benchmarks.search.cases import CASES, knapsack
 from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
-from gpusched_dsl.compiling.build import build, check_solvable
+from gpusched_dsl.compiling.build import build, check_solvable, with_problem
 from gpusched_dsl.solving.built import solve_built
 
 METHODS = ("search", "highs", "scip", "cpsat")
@@ -52,7 +52,8 @@ def work(name: str, method: str, seconds: float) -> dict[str, object]:
         knapsack(5, 2).solve("S", method, solver_options={"steps": 1})
     model = case.model()
     scenario, _ = check_solvable(model._workspace, case.scenario)
-    built = build(model._workspace, scenario, permissions=model._permissions, aggregated=True, full=False)
+    built = build(model._workspace, scenario, permissions=model._permissions, full=False)
+    built = with_problem(built, aggregated=True)
     late = 1.0 if method == "cpsat" else LATE  # it works in another process, whose time the clock does not see
     options = SolveOptions(seconds * late * slowness(), gap=1e-6, threads=1, second_opinion=False)
     clock = CpuClock(seconds)
