@@ -8,7 +8,7 @@ from msgspec import Struct
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.symmetry.generic import Obstacle, names_read_by_decisions
 from gpusched_dsl.ir.arrays import Codes, unique
-from gpusched_dsl.ir.domains import Domain, Packing, Universe
+from gpusched_dsl.ir.domains import Domain, Packing, ProductDomain, Universe
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.source import Span
 
@@ -86,6 +86,9 @@ def split_by_entries(of: Codes, domain: Domain, at: int, values: np.ndarray | No
     Elements with as many entries lie as equal rows of an array (entries sorted by their other keys), and are told apart
     by those rows.
     """
+    table = _table_by_element(domain, at, values)
+    if table is not None and len(table) == len(of):
+        return _in_order(of, distinct_rows(table)[1])
     columns = domain.columns()
     element = columns[at]
     entries = np.zeros(len(of), dtype=np.int64)  # which set of entries an element has
@@ -107,6 +110,22 @@ def split_by_entries(of: Codes, domain: Domain, at: int, values: np.ndarray | No
         entries[elements] = known + distinct_rows(table)[1]
         known += len(elements)
     return _in_order(of, entries)
+
+
+def _table_by_element(domain: Domain, at: int, values: np.ndarray | None) -> np.ndarray | None:
+    """A row of numbers for each element, where a table has all combinations of several indices; None where not."""
+    if not isinstance(domain, ProductDomain) or any(factor.arity != 1 for factor in domain.factors):
+        return None
+    own = domain.factors[at]
+    if (
+        not domain.size
+        or values is None
+        or values.dtype.kind != "f"
+        or not (own.columns()[0] == np.arange(own.size)).all()
+    ):
+        return None
+    plain = values.reshape([factor.size for factor in domain.factors]) + 0.0  # 0.0: -0.0 has other bytes
+    return np.moveaxis(plain, at, 0).reshape(own.size, -1)
 
 
 def _number_values(values: np.ndarray) -> Codes:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import product
 from random import Random
 
+import numpy as np
 import pytest
 from rented import line_of, read, rented
 
-from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_of
+from gpusched_dsl.compiling.symmetry.equivalence_classes import Classes, classes_of, split_by_entries
 from gpusched_dsl.compiling.symmetry.generic import Obstacle
+from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, TupleDomain
 
 DECLARED = """set Hours ordered;
   set Fast within Machines;
@@ -152,3 +154,21 @@ def test_data_that_relate_elements(why: str) -> None:
         classes_of_text(text)
     assert refused.value.span is not None
     assert refused.value.span.line == line_of(text, "constraint c")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tables_of_all_combinations_split_as_any_others(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    elements, others = int(draw.integers(1, 9)), int(draw.integers(0, 4))
+    sizes = [others] * int(draw.integers(1, 3))
+    at = int(draw.integers(len(sizes) + 1))
+    factors = [IntervalDomain(3, 2 + size) for size in sizes]
+    factors.insert(at, IntervalDomain(0, elements - 1))
+    everything = ProductDomain(tuple(factors))
+    values = draw.choice([0.0, -0.0, 1.0, 2.0], p=[0.4, 0.3, 0.2, 0.1], size=everything.size)
+    values[draw.random(everything.size) < 0.6] = 0.0
+    of = draw.integers(0, 2, elements)
+    _, of = np.unique(of, return_inverse=True)
+    listed = TupleDomain(everything.components, everything.columns())
+    found, expected = (split_by_entries(of, domain, at, values) for domain in (everything, listed))
+    assert found.tolist() == expected.tolist()
