@@ -8,6 +8,7 @@ import pytest
 from drawn_demands import DEMANDS, broken_rules, drawn_demands
 
 import gpusched_dsl as gs
+from gpusched_dsl.policies.rows import completion
 
 POLICIES = ("Queue", "Waiting", "Drawing", "Inserting")
 SEEDS = 120
@@ -42,6 +43,16 @@ def test_all_demands_are_drawn_and_most_can_be_met() -> None:
 @pytest.mark.parametrize("seed", [0, 4, 7, 12, 22, 30, 46, 83, 109])
 def test_demands_are_met(seed: int) -> None:
     assert_met(seed)
+
+
+@pytest.mark.parametrize("seed", [7, 14, 22, 30, 48, 109])
+def test_most_demands_are_met_without_a_solver(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No order of all jobs meets them: others have to leave, for which no row gives a reason."""
+    monkeypatch.setattr(completion, "MOST_PLACES", 0)
+    one, text = drawn_demands(seed)
+    result = gs.loads(text).solve(backend="Queue")
+    assert result.status == "feasible"
+    assert broken_rules(one, [(str(j), str(n)) for j, n, value in result["run"].rows() if value > 0.5]) == []
 
 
 @pytest.mark.slow
