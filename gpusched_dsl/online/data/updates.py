@@ -197,6 +197,7 @@ def _build_new_jobs(base: Base, root: str, replaced: Mapping[str, Sequence[DataC
         replaced=replaced,
         reader=base.instance.reader,
         ready=ready,
+        on_demand=True,
     )
 
 
@@ -220,6 +221,7 @@ def rebuild(base: Base, ready: Mapping[str, Ready]) -> Base:
         limits=base.limits,
         reader=base.instance.reader,
         ready=ready,
+        on_demand=True,
     )
     return Base(structs.replace(instance, scenario=base.instance.scenario), base.limits)
 
