@@ -178,7 +178,7 @@ class Carrier:
         complete run: the right side encodes when a value becomes known.
         """
         base, online = self.base.store, self.online
-        sets: dict[str, Domain] = dict(base.sets)
+        sets: dict[str, Domain] = base.sets.copy()
         for root, codes in part.kept.items():
             if root == online.jobs_root:
                 codes = self._jobs(codes, clock, past)
@@ -189,7 +189,7 @@ class Carrier:
             given = base.params[name]
             kept = None if past is None else past.kept.get(name)
             last_values[name] = given if kept is None else Param(given.domain, kept.over(given))
-        params = {**base.params, **self._clock_params(clock)}
+        params = base.params | self._clock_params(clock)
         params.update({previous_name(name): param for name, param in last_values.items()})
         store = ValueStore(base.universes, sets, params, base.randoms, {}, np.zeros(0), calendar=base.calendar)
         if past is None:
@@ -202,7 +202,7 @@ class Carrier:
     def _executed(self, store: ValueStore, last_values: Mapping[str, Param], span: ExecutedTime) -> ExecutedSpan:
         """Return the data in a span of time: all nodes, executed slots only, carried values as in the plan."""
         base, online = self.base.store, self.online
-        sets = {**base.sets}
+        sets = base.sets.copy()
         if online.jobs_root:
             sets[online.jobs_root] = store.sets[online.jobs_root]
         if online.window is not None and span.slots is not None:
@@ -210,7 +210,7 @@ class Carrier:
                 rows = np.flatnonzero(np.isin(base.sets[name].columns()[0], span.slots))
                 sets[name] = TupleDomain(base.sets[name].components, base.sets[name].columns_at(rows))
         inner = ValueStore(
-            base.universes, sets, {**base.params, **last_values}, base.randoms, {}, np.zeros(0), calendar=base.calendar
+            base.universes, sets, base.params | dict(last_values), base.randoms, {}, np.zeros(0), calendar=base.calendar
         )
         set_plan(inner, self._evaluator, self._read_variables, span.plan.values)
         return ExecutedSpan(span.times, inner)

@@ -41,9 +41,7 @@ class RowMemory:
         self.model, self.rows, self.carried_places = model, found.found, found.carried_places
         kept = [*self.carried_places, *(name for name, rows in self.rows.items() if rows.reads)]
         own = {name: Param(store.params[name].domain, store.params[name].values.copy()) for name in kept}
-        self.store = ValueStore(
-            store.universes, store.sets, {**store.params, **own}, store.randoms, calendar=store.calendar
-        )
+        self.store = ValueStore(store.universes, store.sets, store.params | own, store.randoms, calendar=store.calendar)
         self.evaluator = Evaluator(model, self.store, limits)
         # Of each element: whether the values kept are those for the carried values that are kept.
         sizes = {name: len(store.universes[rows.root].labels) for name, rows in self.rows.items()}

@@ -9,6 +9,7 @@ from msgspec import UNSET
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.domains import decode
+from gpusched_dsl.language.checked import Element
 from gpusched_dsl.online.data.past import CurrentPlan
 from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.live.clock import LiveClock
@@ -86,5 +87,5 @@ def slot_time(slot: int, slots: str, codes: PlanCodes, length: float, clock: Liv
 
 
 def _slot_place(name: str, slots: str, codes: PlanCodes) -> int | None:
-    places = enumerate(codes.components(name))
-    return next((at for at, c in places if c is not None and c.name == slots), None)
+    kinds = enumerate(codes.types[name])
+    return next((at for at, kind in kinds if isinstance(kind, Element) and kind.root == slots), None)

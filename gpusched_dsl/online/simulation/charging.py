@@ -80,7 +80,7 @@ def plan_store(
     slots: tuple[str, Codes] | None,
 ) -> ValueStore:
     """A store in which variables have the values of a plan (codes of its instance), with some of the slots only."""
-    sets = dict(store.sets)
+    sets = store.sets.copy()
     if slots is not None:
         name, codes = slots
         sets[name] = TupleDomain(store.sets[name].components, (codes,))

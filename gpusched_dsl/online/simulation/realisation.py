@@ -70,7 +70,7 @@ def _with_event_values(online: CheckedOnline, base: Base) -> ValueStore:
     jobs = base.store.universes[online.arrival.jobs]
     every = IntervalDomain(0, len(jobs.labels) - 1, 1, jobs)
     brought = {name: Param(every, np.zeros(len(jobs.labels))) for name in online.brought}
-    return structs.replace(base.store, params={**base.store.params, **brought})
+    return structs.replace(base.store, params=base.store.params | brought)
 
 
 def _slot_starts(online: CheckedOnline, base: Base, labels: Floats, slot_hours: float) -> Floats:
