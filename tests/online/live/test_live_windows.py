@@ -27,6 +27,7 @@ from live_windows import (
 from online_texts import ROLLING
 from window_cases import WindowCase, as_planned, drawn_window
 
+import gpusched_dsl
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.open import loop_of
 
@@ -272,6 +273,23 @@ def test_a_slot_far_ahead_is_refused(tmp_path: Path) -> None:
     far = line("value", "p", 1, values={"price": {"20000000": 1}})
     [error] = of_kind(records_of([tick(0), far, tick(2)], tmp_path), "error")
     assert (error["code"], "more than 100000 slots ahead" in error["message"]) == ("GSM5207", True)
+
+
+def test_a_program_drives_a_block_with_a_window() -> None:
+    loop = gpusched_dsl.loads(CHEAP).live("Day", online="Ahead")
+    [first] = loop.on_event({"kind": "arrival", "time": 0, "job": "a", "values": {"hours": 2}})
+    assert (first.why, first.slot.slot, loop.unit) == (["window", "arrival"], 0, "h")
+    assert loop.on_event({"kind": "tick", "time": 0.5}) == ()
+    [second] = loop.on_event({"kind": "tick", "time": 1})
+    assert ([entry.index for entry in second.entries["train"]], second.is_border) == ([["a", "n1", 1]], True)
+    with pytest.raises(DiagnosticError, match="GSM5207"):
+        loop.on_event({"kind": "completion", "time": 1.5, "job": "b"})
+    assert loop.on_event({"kind": "value", "values": {"price": {(3,): 9.0, (2,): 0.5}}, "time": 1.5}) == ()
+    [third] = loop.on_event({"kind": "tick", "time": 2})
+    assert [entry.index for entry in third.entries["train"]] == [["a", "n1", 2]]
+    assert loop.decision is not None
+    assert loop.decision.slot.slot == 2
+    assert loop.finish()["total"] == 1 + 0.5
 
 
 # --- kills ------------------------------------------------------------------------------------------------------------
