@@ -1,7 +1,7 @@
 """A calendar: the date at time 0 of a scenario and its time zone, and times since then as dates and clock times.
 
 Times are seconds since the epoch, without gaps or repetitions; only the clock on the wall jumps. Conversions are exact
-to the microsecond and take whole arrays. The rules of time zones are those that polars brings along.
+to the microsecond and take whole arrays. The rules of time zones are part of polars.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Calendar:
         return np.asarray((micros >= _FIRST + DAY) & (micros < _LAST - DAY))  # False for NaN
 
     def local(self, seconds: Floats) -> Micros:
-        """What the clock on the wall shows, in microseconds since 1970 on this clock. All times must have a date."""
+        """Return what the clock on the wall shows, in microseconds since 1970. All times must have a date."""
         return local_of(self._moments(seconds), self.zone)
 
     def weekday(self, seconds: Floats) -> Micros:
@@ -232,7 +232,7 @@ def calendar_from(text: str, zone: str = "", holidays: Collection[date] = ()) ->
 
 
 def check_zone(zone: str) -> None:
-    """Raise DateError unless `zone` is a name of the time zone database, or an offset as `+02:00`."""
+    """Raise DateError unless `zone` is a name of the time zone database, or an offset such as `+02:00`."""
     local_of(_one(0), zone)
 
 

@@ -9,6 +9,7 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.calendar import Calendar, DateError
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.scenarios.calendars import EXAMPLE
 from gpusched_dsl.language.text.durations import has_unit, seconds_of
 from gpusched_dsl.language.text.numbers import short, with_unit
 from gpusched_dsl.language.units import convertible, number_factor, parse_unit_text
@@ -90,7 +91,7 @@ class RunClock:
         if self.calendar is None:
             raise DateError(
                 f"`{at}` is a date, but the date at the start of the run is unknown",
-                'state it in the scenario: `calendar from "2026-10-05 00:00" in "Europe/Berlin";`, or by `--start`',
+                f"state it in the scenario: `{EXAMPLE}`, or by `--start`",
             )
         return self.calendar.seconds(at) / self.seconds
 

@@ -17,7 +17,7 @@ class Decision:
     For the next plan: `again`, in how long jobs want one (codes of jobs, the unit of `now`), and `remembered` values of
     parameters of jobs. `bound` is the bound on the first objective of the model that the prices of the policy prove,
     None for other policies. `outside` are values of the plan that the model has no elements for, so they are not in
-    `values`. `obeys_rows`: the rows of the model that roles do not explain were evaluated, and the plan breaks none.
+    `values`. `obeys_rows`: the rows of the model that roles do not imply were evaluated, and the plan breaks none.
     """
 
     values: Mapping[str, VariableValues]

@@ -30,7 +30,7 @@ def ways_by_priority(
     attained: Floats,
     elapsed: Floats,
 ) -> Ints:
-    """The listed ways of the jobs of the queue, of those that `possible` leaves, in the order in which they are placed.
+    """Return the listed ways of the jobs of the queue that `possible` keeps, in the order in which they are placed.
 
     `weight` of jobs; `attained` is their GPU time so far, `elapsed` the time since their arrival.
     """

@@ -72,7 +72,7 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
             return ["The warning names what the plan violates: choose other options, or another policy."]
         case Status.UNBOUNDED:
             return [
-                "Of a linear problem `gsdsl explain`, with the same file and options, names the variables that can",
+                "For a linear problem `gsdsl explain`, with the same file and options, names the variables that can",
                 "grow for ever: give them a bound (`var x >= 0 <= limit`) or a constraint. A term such as `1 / x` or",
                 "`log(x)` has no limit near `x = 0`: give `x` a bound above 0.",
             ]

@@ -1,7 +1,7 @@
 """Moves the continuous columns of a point onto decimal numbers that they miss by a solver's rounding.
 
-A solver returns 2.4999999999973 where the vertex is 2.5, and the objective is 26.999999999996987. Where a row is broken
-by what solvers are allowed, it returns 2.4999999: then a point that breaks no row is better, also if it costs more. The
+A solver returns 2.4999999999973 where the vertex is 2.5, and the objective is 26.999999999996987. Where it uses its
+tolerance for rows, it returns 2.4999999: then a point that breaks no row is better, also if it costs more. The
 moved point is verified as any other, and the objective computed from it: no value is reported that the point does not
 have.
 """

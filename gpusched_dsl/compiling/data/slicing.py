@@ -189,6 +189,11 @@ class KnownValues(Struct, frozen=True, eq=False):
 
     make: Callable[[Domain], Values]
 
+    @staticmethod
+    def of(values: Values) -> KnownValues:
+        """Return values that are already on the domain of the parameter in the part."""
+        return KnownValues(lambda domain: values)
+
     def values(self, domain: Domain) -> Values:
         return self.make(domain)
 

@@ -404,11 +404,11 @@ class Evaluator(References):
         return result
 
     def _of_the_clock(self, expr: Function, frame: Frame) -> Values:
-        """What the calendar of the scenario says of a time; raises GSM1692 without one, GSM3004 beyond its dates."""
+        """Evaluate a function of the clock. Raises GSM1692 without a calendar, GSM3004 for a time without a date."""
         calendar = self.store.calendar
         if calendar is None:
             message = f"`{expr.name}` needs a calendar, but the scenario states none"
-            raise self.failure("GSM1692", message, expr.span, "read here", help=f"write in it: `{EXAMPLE}`")
+            raise self.failure("GSM1692", message, expr.span, "read here", help=f"write in the scenario: `{EXAMPLE}`")
         seconds = self.numbers(expr.arguments[0], frame)
         message, label = f"`{expr.name}` has no value", "this time is outside the years 1 to 9999"
         self.refuse_where(~calendar.has_date(seconds), "GSM3004", message, expr.arguments[0], frame, label)

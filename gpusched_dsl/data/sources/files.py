@@ -276,7 +276,7 @@ def check_text(name: str, data: bytes) -> bytes:
 
 
 def column_name(cell: str) -> str:
-    """The name of a column in a cell of a header: without spaces around it and letters that nobody sees.
+    """The name of a column in a cell of a header, without surrounding spaces and invisible letters.
 
     Spreadsheets that open CSV text may keep its byte order mark in the first cell.
     """

@@ -119,7 +119,7 @@ def report_other_start(
         f"slot 0 of `{read.file.name}` begins at {calendar.text(first)}, the calendar at {calendar.text(0.0)}",
         stated,
         "another time",
-        help="omit `from`, or keep it if these prices stand for others",
+        help="omit `from`, or keep it if prices of another time are intended",
         severity=Severity.WARNING,
     )
 

@@ -25,17 +25,17 @@ class RepeatedKey(ValueError):
 
 
 def decode_distinct(text: str | bytes) -> Any:
-    """Decode JSON; raise ValueError or RecursionError for what is none, and RepeatedKey."""
+    """Decode JSON. Raises ValueError or RecursionError for text that is not JSON, and RepeatedKey."""
     return json.loads(text, object_pairs_hook=_distinct)
 
 
 def repeated_key(data: bytes) -> str | None:
-    """Return a key that occurs twice in an object of JSON; None without one, and for what is no JSON."""
+    """Return a key that occurs twice in an object of JSON; None without one, and for text that is not JSON."""
     try:
         decode_distinct(data)
     except RepeatedKey as failure:
         return failure.key
-    except (ValueError, RecursionError):  # the reader says what is wrong
+    except (ValueError, RecursionError):  # the reader reports it
         return None
     return None
 

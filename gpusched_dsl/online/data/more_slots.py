@@ -123,8 +123,7 @@ def with_known(base: Base, known: KnownSlots, given: Mapping[str, Iterable[int |
         columns[place] = source[columns[place]]
         rows = param.domain.locate(tuple(columns))
         kept = np.where(rows >= 0, rows, np.arange(len(rows)))
-        values = param.values[kept]
-        ready[name] = KnownValues(lambda domain, values=values: values)  # type: ignore[misc]
+        ready[name] = KnownValues.of(param.values[kept])
     if not ready:
         return base, KnownSlots(known.root, flags)
     whole = InstanceView(base.store.universes, {})

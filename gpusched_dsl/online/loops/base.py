@@ -130,7 +130,7 @@ class SimulationLoop:
         return self.setup.clock_times.next_after(self.clock_seen) <= now + self.world.tolerance()
 
     def take_clock_time(self, now: float) -> bool:
-        """Return the same, and look for later clock times from now on."""
+        """Return `clock_time_is_due`, and look for later clock times from now on."""
         is_due = self.clock_time_is_due(now)
         self.clock_seen = max(self.clock_seen, now + self.world.tolerance())
         return is_due

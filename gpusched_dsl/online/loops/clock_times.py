@@ -21,7 +21,7 @@ _WEEK = 7 * 86400.0  # s
 
 @dataclass(frozen=True, eq=False)
 class ClockTimes:
-    """`rules` by a calendar, with times in a unit of `seconds`; without rules there are none."""
+    """The clock times of `rules` by a calendar, in a unit of `seconds`; none without rules."""
 
     rules: tuple[CheckedClockTimes, ...] = ()
     calendar: Calendar | None = None

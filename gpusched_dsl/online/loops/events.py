@@ -85,7 +85,7 @@ class EventLoop(SimulationLoop):
 
     def _is_stalled(self) -> bool:
         """Whether only plans of the period or the clock are to come, and many of them have left all jobs waiting."""
-        world, period = self.world, self.longest_period
+        world, period = self.world, self.mean_period
         if not np.isfinite(period) or len(world.running):
             return False
         if world.now - world.last_change() < MOST_IDLE_PERIODS * period:
@@ -135,7 +135,7 @@ class EventLoop(SimulationLoop):
             self.clock_seen = max(self.clock_seen, self.world.now - self.world.tolerance())
 
     @property
-    def longest_period(self) -> float:
+    def mean_period(self) -> float:
         """The mean time between two plans without events; infinite if there are none."""
         return min(self.period, self.setup.clock_times.spacing)
 
@@ -196,7 +196,7 @@ class EventLoop(SimulationLoop):
         if len(waiting) > NAMED:
             jobs += f" and {count_text(len(waiting) - NAMED, 'more job')}"
         jobs += " waits" if len(waiting) == 1 else " wait"
-        if np.isfinite(self.longest_period):
+        if np.isfinite(self.mean_period):
             why, help = "no plan starts them", "see what keeps them waiting: often no node is large enough"
         else:
             why = "no event will follow"

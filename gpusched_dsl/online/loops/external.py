@@ -38,8 +38,8 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
         if len(self.world.arrive()):  # jobs of the scenario
             self._pending_reasons.append("arrival")
 
-    def note_event(self, candidate: Candidate, time: float) -> None:
-        super().note_event(candidate, time)
+    def note_event(self, candidate: Candidate) -> None:
+        super().note_event(candidate)
         if isinstance(candidate.event, Value):
             self.period = period_of(self.online, self.base)
 

@@ -147,10 +147,10 @@ class ExternalLoop(SimulationLoop):
         if candidate.checked_against is not self.base:
             raise ValueError("the data have changed since the event was checked")
         self.pass_time(max(time, self.now))
-        self.note_event(candidate, time)
+        self.note_event(candidate)
         self.events += 1
 
-    def note_event(self, candidate: Candidate, time: float) -> None:
+    def note_event(self, candidate: Candidate) -> None:
         """Apply an accepted event at the present time."""
         event = candidate.event
         match event:

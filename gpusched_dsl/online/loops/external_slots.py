@@ -112,9 +112,9 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         if differ(now, self._shown, self.window.root, self.codes):
             self._shown = now
             at = slot_time(self.slot - 1, self.window.root, self.codes, self.setup.slot_length, self.live_clock)
-            told = decision_of(self.steps[-1], now, self.setup.kept_variables, self.codes)
-            told.time, told.why, told.seconds, told.slot = self.world.now, [BORDER], 0.0, at
-            self._unreported.append(told)
+            record = decision_of(self.steps[-1], now, self.setup.kept_variables, self.codes)
+            record.time, record.why, record.seconds, record.slot = self.world.now, [BORDER], 0.0, at
+            self._unreported.append(record)
 
     def _pass_unplanned(self, present: int) -> None:
         """Let slots pass that no plan has decided: up to the present one if a plan is due there."""
@@ -191,15 +191,15 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         """Return the record of the last plan with the values in effect in the slot that was begun last."""
         root, codes, length = self.window.root, self.codes, self.setup.slot_length
         slot = self.slot - 1
-        told = decision_of(self.steps[-1], plan, self.setup.kept_variables, codes, violation)
-        told.slot = slot_time(slot, root, codes, length, self.live_clock)
+        record = decision_of(self.steps[-1], plan, self.setup.kept_variables, codes, violation)
+        record.slot = slot_time(slot, root, codes, length, self.live_clock)
         if self.current_plan is not None and slot < self.planned_until:
             planned = self._executed_plan()
             assert planned is not None
             until, variable = self.planned_until, self.placement.variable
-            told.later = list(later_slots(planned, variable, root, slot, until, codes, length, self.live_clock))
-        told.repeated = self._repeated or UNSET
-        return told
+            record.later = list(later_slots(planned, variable, root, slot, until, codes, length, self.live_clock))
+        record.repeated = self._repeated or UNSET
+        return record
 
     def decision(self) -> Decided | None:
         """Return the decision in effect: that of the slot that was begun last, without jobs that do not run any more.
@@ -254,8 +254,8 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
             found[name] = {key[at] for key in keys if len(key) > at and isinstance(key[at], int)}
         return found
 
-    def note_event(self, candidate: Candidate, time: float) -> None:
-        super().note_event(candidate, time)
+    def note_event(self, candidate: Candidate) -> None:
+        super().note_event(candidate)
         if isinstance(candidate, SlotCandidate):
             self.known_slots = candidate.known_slots
         self._is_ending = isinstance(candidate.event, End)
@@ -306,7 +306,7 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         store = result.instance.store
         part = self.base.part(result.part.kept)
         carried = {
-            carry.target: KnownValues(_values(store.params[carry.target].values))
+            carry.target: KnownValues.of(store.params[carry.target].values)
             for carry in self.online.carries
         }  # fmt: skip
         try:
@@ -358,10 +358,6 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
     def finish(self) -> dict[str, Any]:
         self.settle()
         return super().finish()
-
-
-def _values(values: Any) -> Any:
-    return lambda domain: values
 
 
 AnyExternalLoop: TypeAlias = ExternalEventLoop | ExternalSlotLoop

@@ -1,9 +1,9 @@
-"""Nodes that side rows do not distinguish: a column of one of them stands for all.
+"""Orbits of nodes that side rows do not distinguish: the column of one representative is enough for all.
 
 Theorem. Let all rows be limits: sums a x <= b with a >= 0 over columns x >= 0 of the placement. Whether a job may run
 on a node beside the jobs that run depends on the coefficients of its column alone. So nodes whose columns are equal,
-but for the node, have the same answer, and one of them may stand for all. With rows for racks and teams these are all
-nodes of a rack, and there are as many columns as jobs and racks.
+but for the node, give the same answer, and one of them may represent all. With rows for racks and teams these are all
+nodes of a rack, so a job has one column for each rack.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WORTH = 2  # nodes for each class, on average: with fewer, nothing is saved
 def problem_of_alike_nodes(
     side: CheckedModel, placement: CheckedPlacement, store: ValueStore, limits: MemoryLimits
 ) -> tuple[Problem, Codes] | None:
-    """Return side rows for one node of each class, and the node that stands for each node, by code.
+    """Return side rows for one node of each class, and the representative of each node, by code.
 
     None where rows read other variables, are no limits, or distinguish most nodes, and for gangs, which have several
     nodes. Raises DiagnosticError as `ground` does.

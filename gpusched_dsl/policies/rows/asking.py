@@ -193,7 +193,7 @@ def traced_rows(
 
 
 def rows_in_words(policy: CheckedPolicy) -> list[str]:
-    """Return a line that says how a policy obeys the constraints of its model, none where roles say all."""
+    """Return a line that describes how a policy obeys the constraints of its model, none if roles imply all of them."""
     placement = policy.model.placement
     if placement is None:
         return []

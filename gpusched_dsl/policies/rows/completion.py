@@ -1,8 +1,8 @@
 """The fewest jobs that meet all demands of a model, with their places, by a solver: where no pass finds them.
 
-A mixed-integer programme of all rows of the model, those that roles explain included. Jobs that run already stay, only
+A mixed-integer program with all rows of the model, those that roles imply included. Jobs that run already stay, only
 ways that the policy lists are taken, and jobs at the front of the queue are preferred. The work is bounded by the size
-of the programme and by nodes of the search, so the result does not depend on the machine.
+of the program and by nodes of the search, so the result does not depend on the machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A bounded search for a queue that meets rows that demand something, from no job at all.
+"""A bounded search, from an empty plan, for a queue that meets rows that demand something.
 
 `demands.py` changes the complete queue, and stops where another job has to leave for no reason that a row names: the
 jobs that a team must have find no room, or a job that may not be halted. Here a pass places only the jobs that demands
@@ -26,8 +26,8 @@ _PASSES_TO_GROW = 200
 _PASSES_OF_A_JOB = 20  # that comes back with those it needs
 
 
-class JudgedRows(DemandRows, Protocol):
-    """Rows that tell which of them a plan misses."""
+class SearchRows(DemandRows, Protocol):
+    """The rows of a decision, as `DemandSearch` reads them."""
 
     def unmet(self, running: Running) -> int | None:
         """Return a row that a plan breaks once no other job runs (NONE: an unknown one), None if there is none."""
@@ -35,15 +35,15 @@ class JudgedRows(DemandRows, Protocol):
 
 @dataclass
 class DemandSearch:
-    """`run` makes a plain pass with a queue whose first jobs, so many, come first under every rule.
+    """`run(queue, front)` makes a plain pass; the first `front` jobs of the queue come first under every rule.
 
     `order` is the queue of the policy.
     """
 
-    rows: JudgedRows
+    rows: SearchRows
     run: Callable[[Ints, int], Running]
     order: list[int]
-    passes: int = 0  # that are left
+    passes: int = 0  # how many are left
     front: int = 0  # the jobs at the head of the queue that demands need
 
     def queue(self) -> Ints | None:

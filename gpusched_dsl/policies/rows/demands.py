@@ -3,8 +3,8 @@
 A pass places jobs in the order of a queue, so a row such as "both or none" may miss a job for which no GPU is left.
 Then the jobs of the row go to the front of the queue. If it still misses one of them and no running job is the reason
 of the demand, that one goes before the others there. Else those whose running is the reason are taken out of the queue:
-those that the row names, else those that rows refuse once all jobs that do not run are known not to. What none of this
-mends is searched for from no job at all (`demand_search.py`).
+those that the row names, else those that rows refuse once all jobs that do not run are known not to. If none of this
+helps, a search begins with an empty plan (`demand_search.py`).
 """
 
 from __future__ import annotations

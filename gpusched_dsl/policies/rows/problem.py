@@ -36,14 +36,14 @@ class SideProblem:
     """`problem` is linear; columns of the placement's variable are where `columns` says, NONE for one that is gone.
 
     `rows` are those of the model; rows behind them were added, and rows of terms without a linear form are left out.
-    `stands_for`: the node whose columns each node has, by code, if not its own (`alike_nodes.py`).
+    `representative`: the node whose columns each node has, by code, None for its own (`alike_nodes.py`).
     """
 
     problem: Problem
     source: Problem
     columns: Ints  # by the place in the family of the placement's variable
     rows: Ints  # the row of `source` that each row stands for, NONE for one that was added
-    stands_for: Codes | None = None
+    representative: Codes | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +134,8 @@ def side_problem_on_nodes(
     found = problem_of_alike_nodes(side, placement, store, limits)
     if found is None:
         return side_problem(side, placement, store, limits)
-    problem, stands_for = found
-    return SideProblem(problem, problem, np.arange(problem.columns), np.arange(problem.rows), stands_for)
+    problem, representative = found
+    return SideProblem(problem, problem, np.arange(problem.columns), np.arange(problem.rows), representative)
 
 
 def _linear_part(problem: Problem) -> Problem:
@@ -177,8 +177,8 @@ def columns_of_places(side: SideProblem, cluster: Cluster) -> tuple[Ints, Ints, 
     Nodes with the same columns have the same place.
     """
     work, nodes = cluster.work, cluster.nodes
-    if side.stands_for is not None:
-        nodes = side.stands_for[nodes]
+    if side.representative is not None:
+        nodes = side.representative[nodes]
     # Places of nodes to rent come first in each way, then those of nodes of its kind.
     kinds = len(work.units)
     kind = np.where(work.node_kind == NONE, -1, work.node_kind)

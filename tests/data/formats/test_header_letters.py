@@ -1,4 +1,4 @@
-"""Names of columns with letters that nobody sees, such as the byte order mark that a spreadsheet keeps in a cell."""
+"""Names of columns with invisible letters, such as the byte order mark that a spreadsheet keeps in a cell."""
 
 from __future__ import annotations
 

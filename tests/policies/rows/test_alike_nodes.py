@@ -1,4 +1,4 @@
-"""One node that stands for all that side rows do not distinguish admits the jobs that each of them admits."""
+"""The representative of nodes that side rows do not distinguish admits the jobs that each of them admits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def answers_of(form: str, seed: int) -> set[bool]:
     placement, store, limits = cluster.placement, built.instance.store, MemoryLimits()
     few = side_problem_on_nodes(side, placement, store, limits)
     every = side_problem(side, placement, store, limits)
-    assert few.stands_for is not None
+    assert few.representative is not None
     assert few.problem.columns < every.problem.columns
     one, other = (rows_with(each, cluster, np.random.default_rng(seed)) for each in (few, every))
     np.testing.assert_array_equal(one.relaxed, other.relaxed)
