@@ -8,7 +8,10 @@ from drawn_limits import JOBS, LIMITS, OTHERS, built_of
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.online.planners.policy import PolicyPlanner
+from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.policies.broken_rows import broken_rows
+from gpusched_dsl.policies.library import policy_named
 from gpusched_dsl.policies.rows.guard import Running, side_rows_of
 
 NOT_LINEAR = ["condition", "largest"]
@@ -34,3 +37,16 @@ def test_known_rows_are_those_of_the_check(form: str) -> None:
             assert allowed == (not broken) or (form in NOT_LINEAR and not allowed)
             answers.add(broken)
     assert answers == {True, False}
+
+
+@pytest.mark.parametrize("form", ["cap", "other variable"])
+def test_a_plan_whose_nodes_keep_their_names_is_not_evaluated_again(form: str) -> None:
+    """A policy that starts anew has its nodes relabelled; where none is, what it knows of its plan stays true."""
+    built, _, _ = built_of({**LIMITS, **OTHERS}[form], 0)
+    assert built.workspace is not None
+    planner = PolicyPlanner(policy_named(built.workspace, "SRTF", built.scenario.model), built.permissions)
+    first = planner.plan(PlanningRequest(built.instance, 0.0, 0, 0))
+    assert first is not None
+    again = planner.plan(PlanningRequest(built.instance, 0.0, 1, 0, running=first.values))
+    assert again is not None
+    assert again.obeys_rows
