@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -185,10 +185,6 @@ class Calendar:
         moment, note = read_moment(text, self.zone)
         return ReadDate((moment - self.epoch) / SECOND, note)
 
-    def since_epoch(self, moment: datetime) -> float:
-        """Return the seconds from the epoch to an aware datetime."""
-        return ((moment - _UNIX) // timedelta(microseconds=1) - self.epoch) / SECOND
-
     def clock_times(
         self, after: float, before: float, hours: Collection[float], days: Collection[int] = range(1, 8)
     ) -> Floats:
@@ -208,9 +204,6 @@ class Calendar:
         early[~exists] = jumps_over(local[~exists], self.zone)
         times = np.unique(early - self.epoch) / SECOND
         return np.asarray(times[(times >= after) & (times < before)], dtype=np.float64)
-
-
-_UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def calendar_from(text: str, zone: str = "", holidays: Collection[date] = ()) -> tuple[Calendar, str]:

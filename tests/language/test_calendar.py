@@ -43,7 +43,6 @@ def test_clock_functions_and_dates_agree_with_python(zone: str) -> None:
     assert calendar.hour_of_day(seconds) == pytest.approx(hours, abs=1e-9)
     assert calendar.isos(seconds) == [at.isoformat() for at in local]
     assert [calendar.date(s).isoformat() for s in times] == [at.isoformat() for at in local]
-    assert [calendar.since_epoch(at) for at in local] == pytest.approx(times, abs=2e-6)
     assert [calendar.seconds(text) for text in calendar.isos(seconds)] == pytest.approx(times, abs=2e-6)
 
 
@@ -51,7 +50,7 @@ def test_clock_functions_and_dates_agree_with_python(zone: str) -> None:
 def test_texts_for_readers_name_the_moment(zone: str) -> None:
     """Read back, a text names the second from which it was made: also where the clock shows it twice."""
     calendar = calendar_from("2024-01-01", zone)[0]
-    whole = [calendar.since_epoch(moment.replace(microsecond=0)) for moment in moments(2)]
+    whole = [(moment.replace(microsecond=0) - UNIX).total_seconds() - calendar.epoch / 1e6 for moment in moments(2)]
     for text, seconds in zip(calendar.texts(whole), whole, strict=True):
         weekday, rest = text.split(" ", 1)
         assert calendar.seconds(rest) == seconds

@@ -158,7 +158,7 @@ def test_lines_that_are_written_otherwise_get_the_line_to_write(block: str, line
     "text", ['scenario S for M {\n  calendar from "2026-10-05" in "UTC"\n  a = 1;\n}',
              "online O for M {\n  replan at 9:00 on weekdays\n  carry a = now;\n}"]
 )  # fmt: skip
-def test_a_missing_semicolon_is_told(text: str) -> None:
+def test_a_missing_semicolon_is_reported(text: str) -> None:
     found = Diagnostics()
     workspace_from_text(text, "b.gsm", found)
     assert [d.code for d in found] == ["GSM1011"]

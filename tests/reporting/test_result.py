@@ -195,7 +195,7 @@ def test_files_that_are_no_results(tmp_path: Path, text: str) -> None:
         ('{"variables": {}, "status": "optimal", "variables": {}}', "variables"),
     ],
 )
-def test_a_warm_start_with_repeated_keys_is_told(tmp_path: Path, text: str, key: str) -> None:
+def test_a_warm_start_with_repeated_keys_is_refused(tmp_path: Path, text: str, key: str) -> None:
     path = tmp_path / "start.json"
     path.write_text(text)
     with pytest.raises(DiagnosticError, match=f"cannot read the warm start .*: an object has the key `{key}` twice"):

@@ -78,7 +78,7 @@ def test_reported_points_are_verified_and_decimal(backend: str) -> None:
         assert (solved.point[near] == decimal[near]).all()
 
 
-def test_a_row_that_is_broken_by_the_tolerance_is_mended() -> None:
+def test_a_row_that_is_broken_within_the_tolerance_is_repaired() -> None:
     """`18 <= 17 + s` with s at 0.9999999: solvers may return that, and its objective is better than any true one."""
     stated = problem(maximize(18, -1), columns=2, rows=[at_most(17, 18, -1)], upper=[1, 2.5], integer=[0])
     solved = reported(stated, 1.0, 0.9999999)
@@ -92,7 +92,7 @@ def test_a_point_that_breaks_no_row_is_not_made_worse() -> None:
     assert solved.point.tolist() == [0.9999999]
 
 
-def test_a_point_that_cannot_be_mended_stays() -> None:
+def test_a_point_that_cannot_be_repaired_stays() -> None:
     """A move of the second column mends one row of two: the point would still break a row, and cost more."""
     rows = [at_most(17, 18, -1, 0, 0), at_most(2 / 3, 0, 0, 1, 1)]
     stated = problem(maximize(18, -1, 1, 1), columns=4, rows=rows, upper=[1, 2.5, 1, 1], integer=[0])

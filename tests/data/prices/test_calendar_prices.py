@@ -1,4 +1,4 @@
-"""Prices in a scenario with a calendar: slot 0 is time 0, and another one is told."""
+"""Prices in a scenario with a calendar: slot 0 is time 0, and another time is a warning."""
 
 from __future__ import annotations
 

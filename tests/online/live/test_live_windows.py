@@ -115,7 +115,7 @@ def test_slots_that_are_added_equal_slots_of_the_data(seed: int) -> None:
 # --- by hand ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_plan_shows_its_later_slots_and_each_border_is_told(tmp_path: Path) -> None:
+def test_a_plan_lists_its_later_slots_and_each_border_is_reported(tmp_path: Path) -> None:
     """A job of two hours takes the two hours at 1 $; of four hours, two are executed before the next plan."""
     lines = [arrival("a", 0, 2), *map(tick, (1, 2, 3, 4)), line("completion", "c", 4, job="a"), line("end", "e", 5)]
     records = records_of(lines, tmp_path, start="2026-03-01T00:00Z")
