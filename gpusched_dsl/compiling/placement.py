@@ -25,8 +25,8 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.money import costs_are_amounts, money_unit, objective_unit
-from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, number_factor
+from gpusched_dsl.language.money import costs_are_amounts, money_unit
+from gpusched_dsl.language.units import DIMENSIONLESS, Unit, number_factor
 
 
 def type_codes(ev: Evaluator, node_type: TypedExpr, frame: Frame) -> tuple[Codes, tuple[str, ...]]:
@@ -39,7 +39,7 @@ def type_codes(ev: Evaluator, node_type: TypedExpr, frame: Frame) -> tuple[Codes
 
 
 class PlacementEvaluator:
-    """Times are in the unit of `lasts`, money is in the unit of the objective, or of its amount over time.
+    """Times are in the unit of `lasts`, money is in that of `money_unit`.
 
     Roles that are not stated are zero.
     """
@@ -87,7 +87,7 @@ class PlacementEvaluator:
     @cached_property
     def costs_are_amounts(self) -> bool:
         """Whether `costs` is an amount of money, not money per time."""
-        return costs_are_amounts(self.unit("costs"), self.money)
+        return costs_are_amounts(self.unit("costs"))
 
     def rates(self, frame: Frame, times: Floats) -> Floats:
         """Money per time of each element. If `costs` is an amount of money, it is divided by the time."""
@@ -140,8 +140,5 @@ class PlacementEvaluator:
 
     def _factor(self, role: Role, target: str) -> float:
         if (role, target) not in self._factors:
-            unit, wanted = self.unit(role), self._targets[target]
-            if target == "money" and not convertible(unit, wanted):
-                wanted = objective_unit(self.model)  # an amount of an objective that is a rate
-            self._factors[role, target] = number_factor(unit, wanted)
+            self._factors[role, target] = number_factor(self.unit(role), self._targets[target])
         return self._factors[role, target]

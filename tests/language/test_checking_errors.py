@@ -200,6 +200,7 @@ WRONG = [
     ("GSM1413", "due[j]", "placement run[j, k, v, g] { job due[j]; }"),
     ("GSM1413", "price[v]", "placement run[j, k, v, g] { lasts price[v]; }"),
     ("GSM1413", "due[j]", "placement run[j, k, v, g] { costs due[j]; }"),
+    ("GSM1413", "2[EUR/h]", "placement run[j, k, v, g] { weight 1[$/h]; costs 2[EUR/h]; }"),
     ("GSM1413", "3", "placement run[j, k, v, g] { job j of 3; }"),
     ("GSM1413", "h", "placement run[j, k, v, g] { job j in h; }"),
     ("GSM1414", "on", "placement run[j, k, v, g] { job j; } placement on[k, h] { node k; }"),

@@ -31,6 +31,10 @@ OBJECTIVES = [
     "rate in $/h: sum[j in Jobs, n in Nodes] price[n] * run[j, n]",
     "rate in $/min: sum[j in Jobs, n in Nodes] price[n] * run[j, n]",
     "cost in $: sum[j in Jobs, n in Nodes] price[n] * length[j] * run[j, n]",
+    "wait in h: sum[j in Jobs, n in Nodes] length[j] * run[j, n]",
+    "wait in min: sum[j in Jobs, n in Nodes] length[j] * run[j, n]",
+    "places: sum[j in Jobs, n in Nodes] run[j, n]",
+    "pace in 1/min: sum[j in Jobs, n in Nodes] run[j, n] / length[j]",
 ]
 COSTS = ["price[n]", "price[n] in $/min", "price[n] * length[j] * remaining[j]"]
 
@@ -54,3 +58,29 @@ def test_a_stated_rate_is_charged_for_its_time(objective: str) -> None:
     assert not outcome.quantities
     assert outcome.world.ledger.totals["rent"] == pytest.approx(30.0)
     assert outcome.total == pytest.approx(37.0)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(
+    ("roles", "costs"),
+    [
+        ("node_price price[n] in $/min;  uses 1 of 1;", {"execution": 30.0}),
+        ("due due_in[j];  weight (5[$/h]) in $/min;", {"tardiness": 5.0}),
+    ],
+)
+def test_money_of_every_role_is_of_the_placement(objective: str, roles: str, costs: dict[str, float]) -> None:
+    text = RENT.replace("costs COSTS;  due due_in[j];  weight 5[$/h];", roles).replace("  on start costs 2[$];\n", "")
+    charge = "charge nodes;" if "node_price" in roles else ""
+    outcome = run(text.replace("OBJECTIVE", objective).replace("CHARGE", charge), "Loop", "S", "highs")
+    totals = {name: value for name, value in outcome.world.ledger.totals.items() if value}
+    assert totals == pytest.approx(costs)
+    assert outcome.money == "$"
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES[3:])
+def test_charges_are_money_where_nothing_else_is(objective: str) -> None:
+    """A total in hours would list the dollars beside it."""
+    text = RENT.replace("costs COSTS;  due due_in[j];  weight 5[$/h];", "").replace("  on start costs 2[$];\n", "")
+    charge = "charge rent in $/h = sum[j in Jobs, n in Nodes] price[n] * run[j, n];"
+    outcome = run(text.replace("OBJECTIVE", objective).replace("CHARGE", charge), "Loop", "S", "highs")
+    assert (outcome.total, outcome.money, outcome.quantities) == (pytest.approx(30.0), "$", {})

@@ -26,7 +26,7 @@ from gpusched_dsl.language.checking.scope import EMPTY, Binding, Scope
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.units import Unit, has_dimension, unit_of
+from gpusched_dsl.language.units import CURRENCIES, Unit, has_dimension, unit_of
 
 PLACES = ("job", "node", "node_type", "slot", "mode", "place_from_end")
 LABELS = ("family", "user", "rack")  # elements or integers, not of the decision
@@ -60,10 +60,32 @@ def check_placement(checker: ExpressionChecker, decl: tree.PlacementDecl) -> Che
         checked = _check_item(checker, item, scope, seen)
         if checked is not None:
             items.append(checked)
-    if len(items) < len(decl.items):
+    if len(items) < len(decl.items) or not _check_currency(checker, items):
         return None
     placement = CheckedPlacement(name, decl.variable.span, variables, tuple(items))
     return placement if check_gangs(checker, placement, declared) else None
+
+
+def _check_currency(checker: ExpressionChecker, items: list[CheckedPlacementItem]) -> bool:
+    """Report GSM1413 if amounts of money are in several currencies: a run adds them up."""
+    first: tuple[CheckedPlacementItem, str] | None = None
+    for item in items:
+        found = unit_in(item.value)
+        currency = next((name for name, _ in found.dimension if name in CURRENCIES), None)
+        if currency is None or MONEY not in QUANTITIES.get(item.role, ""):
+            continue
+        if first is not None and first[1] != currency:
+            checker.error(
+                "GSM1413",
+                f"`{item.role}` and `{first[0].role}` are in different currencies",
+                item.value.span,
+                f"in {say(found)}",
+                secondary=[Label(first[0].value.span, f"in {say(unit_in(first[0].value))}")],
+                help="multiply by an exchange rate, a parameter in such a unit as `$/EUR`",
+            )
+            return False
+        first = first or (item, currency)
+    return True
 
 
 def _report_family(checker: ExpressionChecker, decl: tree.PlacementDecl, kinds: tuple[str, ...]) -> None:

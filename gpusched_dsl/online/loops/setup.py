@@ -18,7 +18,7 @@ from gpusched_dsl.language.checked import CheckedPlacement, Element, Numeric, Ty
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.money import money_unit
+from gpusched_dsl.language.money import charged_amount, run_money
 from gpusched_dsl.language.units import UNITS, Unit, convertible, number_factor
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, variables_read
@@ -123,11 +123,11 @@ class RunSetup:
 
     @cached_property
     def money(self) -> Unit:
-        return money_unit(self.online.base)
+        return run_money(self.online)
 
     def amount(self, charge: CheckedCharge) -> Unit:
         """Return the unit of the sum of a stated charge: rates are per time of the clock."""
-        return charge.unit if self.online.window is not None else charge.unit * self.online.unit
+        return charged_amount(self.online, charge.unit)
 
     @cached_property
     def quantities(self) -> Mapping[str, str]:

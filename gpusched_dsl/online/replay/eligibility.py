@@ -24,7 +24,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checked_online import CLOCK, EVENTS, CheckedCarry, CheckedOnline
 from gpusched_dsl.language.checked_policy import ATTAINED, NOW, REMAINING, SHORTEST, CheckedPolicy, has_job_fact
-from gpusched_dsl.language.money import costs_are_amounts, money_unit
+from gpusched_dsl.language.money import costs_are_amounts
 from gpusched_dsl.language.units import DIMENSIONLESS
 from gpusched_dsl.online.replay.constancy import Constancy
 from gpusched_dsl.online.replay.dependence import CONSTANT, FRACTION, Dependences
@@ -262,7 +262,7 @@ def role_obstacles(
     if item.role == "due":
         form = forms.of(item.value, frozenset({job}))
         return found if form is not None and not form.fraction else found + changes
-    if item.role == "costs" and _is_amount(item, policy):
+    if item.role == "costs" and _is_amount(item):
         # Divided by `lasts`, which is the fraction left times a time: so a rate that does not change.
         return found if forms.of(item.value, frozenset({job})) == FRACTION else [*found, _AMOUNT]
     return found + changes
@@ -271,10 +271,10 @@ def role_obstacles(
 _AMOUNT = "`costs` is not a rate and does not depend on the remaining work"
 
 
-def _is_amount(item: CheckedPlacementItem, policy: CheckedPolicy) -> bool:
+def _is_amount(item: CheckedPlacementItem) -> bool:
     """Whether `costs` is money for the rest of the job, not a rate."""
     unit = item.value.type.unit if isinstance(item.value.type, Numeric) else DIMENSIONLESS
-    return costs_are_amounts(unit, money_unit(policy.model))
+    return costs_are_amounts(unit)
 
 
 def _first(words: str, changes: Sequence[str | None]) -> list[str]:

@@ -10,7 +10,7 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import EXECUTION, TARDINESS, CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.money import money_unit
+from gpusched_dsl.language.money import charged_amount, run_money
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import convertible
 
@@ -85,12 +85,11 @@ def _list_measures(measures: Collection[str]) -> str:
 
 def _charges(online: CheckedOnline) -> set[str]:
     """Return the measures of the costs of a run by term, and of its charges that are not money."""
-    money = money_unit(online.base)
+    money = run_money(online)
     terms = {EXECUTION, TARDINESS, *(name for name, change in online.changes.items() if change.costs is not None)}
     others: set[str] = set()
     for charge in online.charges:
-        amount = charge.unit if online.window is not None else charge.unit * online.unit
-        (terms if convertible(amount, money) else others).add(charge.name)
+        (terms if convertible(charged_amount(online, charge.unit), money) else others).add(charge.name)
     return others.union(COST + term for term in terms)
 
 
