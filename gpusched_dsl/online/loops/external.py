@@ -6,31 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.data.slicing import InstanceView
-from gpusched_dsl.ir.arrays import Codes
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.past import CurrentPlan
-from gpusched_dsl.online.data.updates import with_only
 from gpusched_dsl.online.live.decisions import decision_of
 from gpusched_dsl.online.live.messages import Decided, Value
-from gpusched_dsl.online.loops import forgetting
 from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.event_check import Candidate
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external_run import ExternalLoop
-from gpusched_dsl.online.loops.forgetting import ended_long_ago, reads_ended_jobs, without_jobs
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.setup import period_of
-from gpusched_dsl.online.simulation.world import DONE, RUNNING, WAITING
+from gpusched_dsl.online.simulation.world import RUNNING, WAITING
 
 
 @dataclass(eq=False)
 class ExternalEventLoop(ExternalLoop, EventLoop):
-    """A live loop by events. Jobs and plans of long ago are forgotten (`forgetting.py`)."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._forgets = self.controllers is None and not reads_ended_jobs(self.online, self.base)
+    """A live loop by events."""
 
     def pass_time(self, time: float) -> None:
         self.advance(time)
@@ -63,7 +53,7 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
         if (self.world.request <= self.now + self.world.tolerance()).any():
             reasons.append("request")
         if reasons:
-            self._forget()
+            self.forget()
         result = EventLoop.decide(self, (*why, *reasons)) if reasons else None
         if result is not None:
             assert self.current_plan is not None
@@ -97,45 +87,3 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
         other.advance(max(time, self.now))
         self.draw_unknown(other, seed)
         return other
-
-    # --- long runs ---------------------------------------------------------------------------------------------------
-
-    def _forget(self) -> None:
-        """Remove jobs and plans of long ago; a plan must follow, with the new data."""
-        if len(self.steps) >= 2 * forgetting.KEPT:
-            self.forgotten_steps += len(self.steps) - forgetting.KEPT
-            self.steps = self.steps[-forgetting.KEPT :]
-        if len(self.world.stretches) >= 2 * forgetting.KEPT:
-            self.world.stretches = []
-        jobs = ended_long_ago(self.world) if self._forgets else self.world.running[:0]
-        if self.past is not None:  # `carry` reads the jobs of the last plan
-            jobs = jobs[self.world.end[jobs] < self.past.time]
-        if not len(jobs):
-            return
-        world, root = self.world, self.jobs_root
-        kept, part = without_jobs(self.base, root, jobs)
-        try:
-            base = with_only(self.base, part)
-        except DiagnosticError:  # a check of the model needs the other jobs
-            self._forgets = False
-            return
-        self._forgotten_done += int((world.status[jobs] == DONE).sum())
-        self.forgotten = self.forgotten.union(self.base.labels(root, jobs))
-        if self.current_plan is not None:
-            self.current_plan = CurrentPlan(self.codes.all_inner(self.current_plan.values, part))
-        if self.past is not None:
-            self.past = self.past.translated(
-                lambda values: self.codes.all_inner(values, part),
-                lambda name, columns: self._inner(part, name, columns),
-            )
-        measured = np.zeros(len(world.status), dtype=np.bool_)
-        measured[list(self._measured)] = True
-        self._measured = frozenset(np.flatnonzero(measured[kept]).tolist())
-        world.keep_jobs(kept)
-        self.memory.keep_jobs(kept)
-        self.use_data(base)
-        self.last_result, self.columns, self.allocated_jobs = None, (), kept[:0]
-
-    def _inner(self, part: InstanceView, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
-        """Return the index of a parameter in codes of a part."""
-        return part.inner_codes(self.base.store.params[name].domain.components, columns)

@@ -9,9 +9,12 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.compiling.data.slicing import InstanceView
+from gpusched_dsl.ir.arrays import Codes, Ints
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.base import Base
+from gpusched_dsl.online.data.past import CurrentPlan
+from gpusched_dsl.online.data.updates import with_only
 from gpusched_dsl.online.live.clock import LiveClock, live_clock
 from gpusched_dsl.online.live.labels import Label, job_code, node_code
 from gpusched_dsl.online.live.messages import (
@@ -29,8 +32,10 @@ from gpusched_dsl.online.live.messages import (
 )
 from gpusched_dsl.online.live.python_events import fingerprint, python_event
 from gpusched_dsl.online.live.seen_names import SeenNames
+from gpusched_dsl.online.loops import forgetting
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.event_check import Candidate, check_event
+from gpusched_dsl.online.loops.forgetting import ended_long_ago, reads_ended_jobs, without_jobs
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.restoring import LoopState
 from gpusched_dsl.online.planners.failures import OF_LIVE_PLANS, is_of_solving
@@ -53,7 +58,8 @@ class ExternalLoop(SimulationLoop):
     """Implements `gpusched_dsl.online.live.session.LiveLoop`: equal calls make equal decisions.
 
     Jobs of the scenario arrive at the times of the scenario; others arrive by events, with their values. Between events
-    jobs progress as planned; they end when an event reports that. `live_clock` reads the times of events. Subclasses
+    jobs progress as planned; they end when an event reports that. Jobs and plans of long ago are forgotten
+    (`forgetting.py`). `live_clock` reads the times of events. Subclasses
     define how time passes, when a plan is due, and the decision in effect.
     """
 
@@ -70,6 +76,7 @@ class ExternalLoop(SimulationLoop):
         self._ids, self._contents = SeenNames(), SeenNames()  # of the events of a program
         self.forgotten = SeenNames()  # labels of jobs
         self._forgotten_done = 0
+        self._forgets = self.controllers is None and not reads_ended_jobs(self.online, self.base)
         self._measured: frozenset[int] = frozenset()  # jobs whose progress was reported
 
     @property
@@ -278,6 +285,48 @@ class ExternalLoop(SimulationLoop):
             "plans": self.step_count,
             "plans_broken": 0 if self.diagnostics.broken is None else self.diagnostics.broken.plans,
         }
+
+    # --- long runs ---------------------------------------------------------------------------------------------------
+
+    def forget(self) -> None:
+        """Remove jobs and plans of long ago; a plan must follow, with the new data."""
+        if len(self.steps) >= 2 * forgetting.KEPT:
+            self.forgotten_steps += len(self.steps) - forgetting.KEPT
+            self.steps = self.steps[-forgetting.KEPT :]
+        if len(self.world.stretches) >= 2 * forgetting.KEPT:
+            self.world.stretches = []
+        jobs = ended_long_ago(self.world) if self._forgets else self.world.running[:0]
+        if self.past is not None:  # `carry` reads the jobs of the last plan
+            jobs = jobs[self.world.end[jobs] < self.past.time]
+        if not len(jobs):
+            return
+        world, root = self.world, self.jobs_root
+        kept, part = without_jobs(self.base, root, jobs)
+        try:
+            base = with_only(self.base, part)
+        except DiagnosticError:  # a check of the model needs the other jobs
+            self._forgets = False
+            return
+        self._forgotten_done += int((world.status[jobs] == DONE).sum())
+        self.forgotten = self.forgotten.union(self.base.labels(root, jobs))
+        if self.current_plan is not None:
+            self.current_plan = CurrentPlan(self.codes.all_inner(self.current_plan.values, part))
+        if self.past is not None:
+            self.past = self.past.translated(
+                lambda values: self.codes.all_inner(values, part),
+                lambda name, columns: self._inner(part, name, columns),
+            )
+        measured = np.zeros(len(world.status), dtype=np.bool_)
+        measured[list(self._measured)] = True
+        self._measured = frozenset(np.flatnonzero(measured[kept]).tolist())
+        world.keep_jobs(kept)
+        self.memory.keep_jobs(kept)
+        self.use_data(base)
+        self.last_result, self.columns, self.allocated_jobs = None, (), kept[:0]
+
+    def _inner(self, part: InstanceView, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
+        """Return the index of a parameter in codes of a part."""
+        return part.inner_codes(self.base.store.params[name].domain.components, columns)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

@@ -139,6 +139,7 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         self._pending_reasons = []
         self._grow(self.slot + self.window.lookahead)
         self.settle()
+        self.forget()
         result = self.plan_window((*why, *reasons))
         self._planned_base = self.base
         self._note_repeated()

@@ -51,7 +51,7 @@ def reads_ended_jobs(online: CheckedOnline, base: Base) -> bool:
     other than the present ones: the loop restricts only the root set, where the block itself names it.
     """
     root, model = online.jobs_root, online.model
-    if not root or online.window is not None or reads_all_jobs(online):
+    if not root or reads_all_jobs(online):
         return True
     indexings = [d.indexing for group in (model.sets, model.params, model.randoms) for d in group.values()]
     if any(_count(i, root) > 1 for i in indexings) or any(_is(p.type, root) for p in model.params.values()):

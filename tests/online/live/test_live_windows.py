@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from window_cases import WindowCase, as_planned, drawn_window
 
 import gpusched_dsl
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.online.loops import forgetting
 from gpusched_dsl.online.open import loop_of
 
 
@@ -290,6 +293,38 @@ def test_a_program_drives_a_block_with_a_window() -> None:
     assert loop.decision is not None
     assert loop.decision.slot.slot == 2
     assert loop.finish()["total"] == 1 + 0.5
+
+
+def many_jobs(slots: int) -> list[bytes]:
+    """A job of one or two hours in every slot; each ends when it has done its hours, and prices come slot by slot."""
+    draw, lines = random.Random(5), list[bytes]()
+    for slot in range(slots):
+        lines += [arrival(f"j{slot}", slot, draw.choice((1, 1, 2))), tick(slot)]
+        lines.append(line("value", f"p{slot}", slot + 0.5, values={"price": {str(slot + 8): draw.randint(1, 9)}}))
+        if slot % 3 == 2 and slot >= 5:
+            lines += [line("completion", f"c{slot - k}", slot + 0.75, job=f"j{slot - 2 - k}") for k in range(3)]
+    return [*lines, line("end", "e", slots)]
+
+
+def test_jobs_that_ended_long_ago_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decisions and costs do not change, also after a kill; a label stays used."""
+    lines = many_jobs(24)
+    again = line("arrival", "again", 24, job="j5", values={"hours": 1})
+    whole = records_of(lines, tmp_path)
+    monkeypatch.setattr(forgetting, "KEPT", 2)
+    found = records_of([*lines[:-1], again, lines[-1]], tmp_path)
+    assert told(found) == told(whole)
+    assert of_kind(found, "finished")[0]["result"] == of_kind(whole, "finished")[0]["result"]
+    assert of_kind(found, "finished")[0]["result"]["done"] > 12
+    [error] = of_kind(found, "error")
+    assert "job `j5` has already ended" in error["message"]
+    first = records_of(lines, tmp_path, journal=str(tmp_path / "run.db"), killed_at=80)
+    second = records_of(lines, tmp_path, journal=str(tmp_path / "run.db"))
+    assert told(first + second) == told(whole)
+    loop = loop_of(window_setup(CHEAP, "Ahead", None, "highs", external=True))
+    for text in lines[:-1]:
+        loop.on_event(json.loads(text))
+    assert len(loop.world.status) < 15, "of 24 jobs"
 
 
 # --- kills ------------------------------------------------------------------------------------------------------------
