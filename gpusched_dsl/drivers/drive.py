@@ -42,7 +42,7 @@ from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import split_quarantined
 from gpusched_dsl.online.journal.steps import JournalSteps
-from gpusched_dsl.online.live.clock import LiveClock, start_of
+from gpusched_dsl.online.live.clock import LONGEST_RUN, LiveClock, start_of
 from gpusched_dsl.online.live.messages import Acknowledged, AnyRecord, Decided, Failed, Quarantined
 from gpusched_dsl.online.live.seen_names import SeenNames
 from gpusched_dsl.online.live.session import LiveRun
@@ -53,8 +53,7 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import LiveParts, live_parts
 
 JOURNAL, ACTIONS, HISTORY, ORIGIN, MODE = "run.db", "actions.jsonl", "cluster.jsonl", "drive.json", "mode"
-LONGEST = 1000 * 365.25 * 86400.0  # seconds since the start of a run
-SLOT_WARNINGS = ("GSM7050", "GSM7052")  # told at the end
+SLOT_WARNINGS = ("GSM7050", "GSM7052")  # reported at the end
 Report = Callable[[Diagnostic], None]
 
 
@@ -239,7 +238,7 @@ def _stated_start(text: str, now: float, calendar: Calendar | None) -> datetime:
 def _check_start(start: datetime, now: float, what: str, help: str, text: str = "") -> datetime:
     """Return the start. Raises DiagnosticError (GSM5402): before it, and long after it, no time passes."""
     passed = now - start.timestamp()
-    if not 0 <= passed <= LONGEST:
+    if not 0 <= passed <= LONGEST_RUN:
         when = "in the future" if passed < 0 else "more than a thousand years ago"
         message = f"{what} is {text or start.isoformat()}, {when}"
         raise DiagnosticError([Diagnostic("GSM5402", message, help=help)])
@@ -404,7 +403,7 @@ class _Drive:
         )  # fmt: skip
 
     def _tell_repeated(self, decided: Decided) -> None:
-        """Tell once for which slots a parameter has no values."""
+        """Report once that a parameter has no values for later slots."""
         for name, last in ({} if decided.repeated is UNSET else decided.repeated).items():
             message = f"`{name}` has no values after slot {last}: the plan repeats those of this slot"
             if message not in self._told_left_out:

@@ -68,7 +68,7 @@ def live_parts(
     date = None if start is None else start_of(start)
     dated = with_start(workspace, config, start, has_zone=has_zone)
     setup = setup_of(workspace, dated, external=True).stateless()
-    unit, instance = setup.clock, setup.base.instance
+    instance = setup.base.instance
     calendar = instance.store.calendar
     if calendar is not None:
         date = calendar.date(0.0)
@@ -88,7 +88,7 @@ def live_parts(
         start=None if date is None else date.isoformat(),
     )  # fmt: skip
     _, warnings = check_solvable(workspace, instance.scenario.name, dated.settings)
-    clock = live_clock(unit, str(setup.clock), date, calendar if has_calendar else None)
+    clock = live_clock(setup.clock, date, calendar if has_calendar else None)
     return LiveParts(setup, header, clock, (*warnings, *instance.notes))
 
 

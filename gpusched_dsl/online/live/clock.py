@@ -11,7 +11,8 @@ from typing import NoReturn
 from gpusched_dsl.language.calendar import Calendar, DateError
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.units import UNITS, Unit, convertible, number_factor
+from gpusched_dsl.language.units import Unit
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.data.magnitudes import check_clock
 
 LONGEST_RUN = 1000 * 365.25 * 86400.0  # seconds
@@ -105,12 +106,10 @@ class LiveClock:
         return (date - self.start).total_seconds() / self.seconds
 
 
-def live_clock(
-    unit: Unit, name: str, start: datetime | None = None, calendar: Calendar | None = None
-) -> LiveClock:  # fmt: skip
-    """Return the clock of a run in a unit, which is called `name`. A `calendar` is that of the same start."""
-    seconds = number_factor(unit, UNITS["s"]) if convertible(unit, UNITS["s"]) else None
-    return LiveClock(name, seconds, start, calendar=calendar)
+def live_clock(unit: Unit, start: datetime | None = None, calendar: Calendar | None = None) -> LiveClock:
+    """Return the clock of a run in a unit. A `calendar` is that of the same start."""
+    clock = RunClock(str(unit), calendar)
+    return LiveClock(clock.unit, clock.seconds, start, calendar=calendar)
 
 
 def start_of(text: str) -> datetime:

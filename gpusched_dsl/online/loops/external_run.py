@@ -70,7 +70,7 @@ class ExternalLoop(SimulationLoop):
         super().__post_init__()
         self.world.ends[:] = np.inf
         if not self.live_clock.unit:
-            self.live_clock = live_clock(self.setup.clock, self.unit)
+            self.live_clock = live_clock(self.setup.clock)
         self._pending_reasons: list[str] = []
         self._unreported: list[Decided] = []
         self._ids, self._contents = SeenNames(), SeenNames()  # of the events of a program
