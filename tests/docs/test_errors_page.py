@@ -148,7 +148,7 @@ ELSEWHERE = {
     "GSM7013": "online/test_programs.py::test_programs_that_fail",
     "GSM7021": "entry_points/test_requests.py::test_a_program_as_the_fallback",
     "GSM7050": "online/live/test_live_windows.py::test_slots_that_passed_are_executed_as_planned",
-    "GSM7051": "online/live/test_live_windows.py::test_a_plan_shows_its_later_slots_and_each_border_is_told",
+    "GSM7051": "online/live/test_live_windows.py::test_a_plan_lists_its_later_slots_and_each_border_is_reported",
     "GSM7052": "online/live/test_live_windows.py::test_values_that_contradict_a_plan_do_not_charge_it",
     "GSM7060": "online/test_job_pairs.py::test_pairs_that_arrive_apart_are_told",
     "GSM7014": "online/test_foresight.py::test_a_policy_that_reads_the_real_ends_is_found",
