@@ -466,6 +466,21 @@ CARRIED = [
         ("warning", "GSM1649", "out[k, committed + 1]"),
     ),
     (
+        "param spent default 0; constraint few: sum[k in Nodes, h in Slots] out[k, h] + spent <= cap;",
+        "carry spent = previous(spent) + sum[k in Nodes] out[k, committed];",
+        ("warning", "GSM1649", "out[k, committed]"),
+    ),
+    (
+        "param spent default 0; constraint few: sum[k in Nodes, h in Slots] out[k, h] + spent <= cap;",
+        "carry spent = max(previous(spent), sum[k in Nodes] out[k, committed]);",
+        ("warning", "GSM1649", "out[k, committed]"),
+    ),
+    (
+        "param spent default 0; constraint few: sum[k in Nodes, h in Slots] out[k, h] + spent <= cap;",
+        "carry spent = previous(spent) + sum[b in Batch] done[b] / 1[epoch];",
+        ("warning", "GSM1649", "sum[b in Batch] done[b] / 1[epoch]"),
+    ),
+    (
         "let used = sum[k in Nodes, h in Slots] out[k, h]; param spent default 0; constraint few: used + spent <= cap;",
         "carry spent = used;",
         ("warning", "GSM1649", "sum[k in Nodes, h in Slots] out[k, h]"),
@@ -482,6 +497,31 @@ CARRIED = [
 @pytest.mark.parametrize(("added", "line", "what"), CARRIED)
 def test_what_is_carried(added: str, line: str, what: Told) -> None:
     assert told(added, line) == [what]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "carry spent = previous(spent) + executed(sum[k in Nodes, h in Slots] out[k, h]);",
+        "carry spent = max(previous(spent), max[k in Nodes, h in Slots where h <= committed] out[k, h]);",
+        "carry spent = if sum[k in Nodes] on[k, committed] > 0.5 then previous(spent) + 1 else 0;",
+        "carry spent = sum[b in Batch] done[b] / 1[epoch];",
+        "carry spent = previous(spent) + (sum[b in Batch] done[b] / 1[epoch]) - previous(past);"
+        "carry past = sum[b in Batch] done[b] / 1[epoch];",
+    ],
+)
+def test_what_counts_each_slot_and_each_job_once(line: str) -> None:
+    params = "param spent default 0; param past default 0;"
+    added = f"{params} constraint few: sum[k in Nodes, h in Slots] out[k, h] + spent + past <= cap;"
+    assert [one for one in told(added, line) if one[1] == "GSM1649"] == []
+
+
+def test_one_slot_is_all_that_a_plan_for_each_slot_executes() -> None:
+    added = "param spent default 0; constraint few: sum[k in Nodes, h in Slots] out[k, h] + spent <= cap;"
+    line = "carry spent = previous(spent) + sum[k in Nodes] out[k, committed];"
+    text = MODEL.replace("ADDED", added) + BLOCK.replace("ADDED", line)
+    for old, new in (("commit 4", "commit 1"), ("every 4 slots", "every 1 slots")):
+        assert "GSM1649" not in [d.code for d in proved(text.replace(old, new))]
 
 
 def test_what_policies_read_is_not_carried_for_nothing() -> None:

@@ -69,9 +69,11 @@ class _Accumulation:
             self._check_latch()
         elif own:
             self._check_alternatives()
+        self._check_counted_again()
         self._check_others()
         if self.online.window is not None:
             self._check_slots()
+            self._check_skipped_slots()
 
     # --- what the right side reads -----------------------------------------------------------------------------------
 
@@ -176,6 +178,29 @@ class _Accumulation:
                     )
                     return
 
+    def _check_counted_again(self) -> None:
+        """Check sums of `previous` and `done`, which counts from the start: each plan adds all work again."""
+        own = previous_name(self.carry.target)
+        terms = list(_terms(self.carry.value))
+        if not any(isinstance(term, ParamRef) and term.name == own for term in terms):
+            return
+        if not self._names.isdisjoint({*self.online.previous_names} - {own}):
+            return  # differences to what the last plan had
+        for term in terms:
+            parts = walk(term, around=(ComparisonChain,))
+            names = {part.name for part in parts if isinstance(part, ParamRef)}
+            if "done" in names and names.isdisjoint(OF_LAST_PLAN):
+                self.diagnostics.error(
+                    "GSM1649",
+                    "`done` counts from the start of the run, so each plan adds the same work again",
+                    term.span,
+                    "the work of all plans",
+                    secondary=[self._declared(self.carry.target)],
+                    help=f"remove `previous({self._target})`: without it, this is the sum of the run so far",
+                    severity=Severity.WARNING,
+                )
+                return
+
     def _check_executed(self) -> None:
         """Check that no carried value reaches `executed` through a derived parameter, which has no last value."""
         carried = frozenset(other.target for other in self.online.carries)
@@ -272,6 +297,35 @@ class _Accumulation:
                     if reach is not None and reach >= self._least_executed:
                         self._report_earlier(part, reach)
 
+    def _check_skipped_slots(self) -> None:
+        """Check that an accumulated value reads all slots executed since the last plan, not only the last of them."""
+        if not self._is_accumulated or any(isinstance(part, Executed) for part in self._parts):
+            return
+        read: dict[int, TypedExpr] = {}
+        for part in walk(self.carry.value, around=(ComparisonChain,)):
+            if isinstance(part, Reduction) and part.body.decision and self.view.slot_variables(part.indexing):
+                return  # over slots: `_check_past_slots`
+            if isinstance(part, VariableRef | LetRef) and part.decision:
+                for subscript in self.view.subscripts(part):
+                    last = isinstance(subscript, ParamRef) and subscript.name == _COMMITTED
+                    before = 0 if last else _before_committed(subscript)
+                    if before is not None:
+                        read.setdefault(before, part)
+        window = self.online.window
+        if window is not None and read and len(read) < self._most_executed:
+            first = read[min(read)]
+            self.diagnostics.error(
+                "GSM1649",
+                f"a plan executes up to {self._most_executed} slots, and `{self.carry.target}` reads the decisions of "
+                f"{len(read)} of them",
+                first.span,
+                "the slots before are not counted",
+                secondary=[Label(window.span, f"{self._most_executed} slots are executed")],
+                help="for a sum write `executed(sum[h in Slots] ...)`, for a maximum `max[h in Slots where h <= "
+                "committed] ...`",
+                severity=Severity.WARNING,
+            )
+
     def _check_past_slots(self, part: Reduction, index: IndexVar) -> None:
         bounds = [c for c in part.indexing.conditions if _names(c, _COMMITTED)]
         if not bounds:
@@ -330,6 +384,14 @@ class _Accumulation:
             found.append(int(every.value) if isinstance(every, Constant) else 1)
         return min(found)
 
+    @cached_property
+    def _most_executed(self) -> int:
+        """The number of slots between two plans if no event causes one; 1 if it depends on data."""
+        window = self.online.window
+        assert window is not None
+        every = (window.commit, *(t.every for t in self.online.triggers))
+        return min((int(each.value) for each in every if isinstance(each, Constant)), default=1)
+
     # --- texts -------------------------------------------------------------------------------------------------------
 
     @property
@@ -355,6 +417,15 @@ def _branches(expr: TypedExpr) -> Iterates[TypedExpr]:
     if isinstance(expr, IfThenElse):
         yield from _branches(expr.then)
         yield from _branches(expr.otherwise)
+    else:
+        yield expr
+
+
+def _terms(expr: TypedExpr) -> Iterates[TypedExpr]:
+    """Yield the terms of a sum or difference."""
+    if isinstance(expr, Arithmetic) and expr.op in ("+", "-"):
+        yield from _terms(expr.left)
+        yield from _terms(expr.right)
     else:
         yield expr
 
