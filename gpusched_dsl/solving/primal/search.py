@@ -30,6 +30,7 @@ ANY_POINT = 0.8  # of what is left after all of these without a point
 BLIND_ENDS = 16  # dead ends after which a first point is left to the relaxation
 EPSILON = 1e-6
 GOOD = 0.1  # the gap at which a first point is good enough
+MOST_DIVED = 200_000  # nonzeros of a problem that is dived in: a dive solves some hundred relaxations
 FAR = 1e6  # where a column without bounds is put when it is fixed before anything is known of it
 
 
@@ -96,7 +97,7 @@ class Search:
             self._round(relaxed, down, up)
             self._fix_by_relaxation(relaxed, reduced)
         if not self.solves_parts:
-            if relaxed is not None:
+            if relaxed is not None and self.problem.matrix.nonzeros <= MOST_DIVED:
                 self._dive(relaxed)
             return self.incumbent
         if self.incumbent.point is None:
