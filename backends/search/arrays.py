@@ -36,7 +36,7 @@ def arrays_of(problem: Problem) -> SearchModel:
         np.ceil(lower[integer] - INTEGRALITY),
         np.floor(upper[integer] + INTEGRALITY),
     )
-    choice, members_from, members, must = choices(problem, by_row)
+    choice, members_from, members, must = choices(problem, by_row, costs)
     row_lower, row_upper = np.append(problem.row_lower * scale, -np.inf), np.append(problem.row_upper * scale, np.inf)
     several = crowded(choice, by_row)
     priced = np.flatnonzero(costs)
@@ -56,13 +56,13 @@ def arrays_of(problem: Problem) -> SearchModel:
     )  # fmt: skip
 
 
-def choices(problem: Problem, by_row: csr_array) -> tuple[Int32s, Ints, Int32s, Bools]:
+def choices(problem: Problem, by_row: csr_array, costs: Floats) -> tuple[Int32s, Ints, Int32s, Bools]:
     """Return the choice of each column and the columns of each: rows `sum x_j <= 1` or `= 1` over binaries.
 
     Also rows `sum x_j <= z` or `= z`, where the binary z says whether one is set; it is no part of the choice. A column
-    is in one choice at most, that of the longest such row.
+    is in one choice at most, that of the longest such row. Those of a choice are in the order of their costs.
     """
-    binary = problem.integer & (problem.lower >= 0) & (problem.upper <= 1)
+    binary = problem.integer & (problem.lower == 0) & (problem.upper <= 1)  # one that is fixed at 1 cannot be cleared
     counts = np.diff(by_row.indptr)
     row_of = np.repeat(np.arange(by_row.shape[0]), counts)
     one = binary[by_row.indices] & (np.abs(problem.matrix.values - 1.0) < 1e-12)
@@ -78,7 +78,7 @@ def choices(problem: Problem, by_row: csr_array) -> tuple[Int32s, Ints, Int32s, 
     rows, number = np.unique(row_of[kept], return_inverse=True)
     column = by_row.indices[kept]
     choice[column] = number
-    order = np.argsort(number, kind="stable")
+    order = np.lexsort((costs[column], number))
     sizes = np.bincount(number, minlength=len(rows))
     return (
         choice,

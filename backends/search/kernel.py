@@ -352,10 +352,18 @@ def attempt(model: SearchModel, state: SearchState, j: int, step: float, draw: i
 
 
 @compiled_in_place
+def cheap_member(model: SearchModel, g: int, rng: np.random.Generator) -> int:
+    """A random column of a choice, the cheaper the more often."""
+    begin = model.members_from[g]
+    return int(model.members[begin + int(rng.random() ** 3 * (model.members_from[g + 1] - begin))])
+
+
+@compiled_in_place
 def wander(model: SearchModel, state: SearchState, rng: np.random.Generator) -> None:
     """One step of simulated annealing from a point that violates nothing, by an attempt at a random column."""
-    size = len(model.movable)
-    j = model.movable[int(rng.random() * size)]
+    j = model.movable[int(rng.random() * len(model.movable))]
+    if len(model.must) and rng.random() < 0.5:
+        j = cheap_member(model, int(rng.random() * len(model.must)), rng)
     g = model.choice[j]
     if g != NOTHING:
         if state.point[j] > 0.5:
