@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from online_texts import driver, run
 
+from gpusched_dsl.online.history import stretches_of
 from gpusched_dsl.online.loops.base import SimulationLoop
 
 PAGE = Path(__file__).parents[2] / "docs" / "state.md"
@@ -29,6 +30,7 @@ model Power {
   param slot in h = 1[h];
   param top in kW >= 0 default 0[kW];  param last_power in kW >= 0 default 0[kW];
   param used in kWh >= 0 default 0[kWh];  param budget in kWh default 1000[kWh];
+  param next_month integer default 2880;
   var train[j in Jobs, h in Slots] binary;
   var load[Slots] in kW >= 0;
   let power[h in Slots] in kW = sum[j in Jobs] watts[j] * train[j, h];
@@ -63,8 +65,8 @@ scenario S for Power {
 @pytest.mark.parametrize(
     ("targets", "ramp", "charges", "done"),
     [
-        (["top", "last_power", "used"], 0, {"demand": 10.0}, 4),
-        (["top", "last_power", "used"], 1, {"demand": 10.0, "ramp": 25.0}, 4),
+        (["next_month", "top", "last_power", "used"], 0, {"demand": 10.0}, 4),
+        (["next_month", "top", "last_power", "used"], 1, {"demand": 10.0, "ramp": 25.0}, 4),
     ],
 )
 def test_examples_with_windows(targets: list[str], ramp: int, charges: dict[str, float], done: int) -> None:
@@ -77,8 +79,42 @@ def test_examples_with_windows(targets: list[str], ramp: int, charges: dict[str,
 
 def test_a_month_begins_anew() -> None:
     """Months of three slots: the peak of 10 kW is paid in each of them."""
-    text = SLOTS.replace("CARRY", line_of("top", "last_power").replace("2880", "3")).replace("RAMP", "0")
+    text = SLOTS.replace("CARRY", line_of("next_month", "top", "last_power")).replace("RAMP", "0").replace("2880", "3")
     assert run(text, "Loop", "S", "highs").world.ledger.totals["demand"] == pytest.approx(20.0)
+
+
+MONTHLY = """
+  carry used = if now < previous(next_month) then previous(used) + executed(sum[h in Slots] slot * power[h])
+    else executed(sum[h in Slots where h >= next_month] slot * power[h]);
+"""
+
+
+@pytest.mark.parametrize("month", [3, 4, 5])
+@pytest.mark.parametrize(
+    ("commit", "events"), [(1, ""), (2, ""), (3, ""), (2, "arrival, "), (3, "arrival, "), (3, "completion, ")]
+)
+def test_months_begin_between_two_plans_too(month: int, commit: int, events: str) -> None:
+    """The highest load and the energy of the month, from the slots in which the jobs ran."""
+    found: list[tuple[int, float, float]] = []
+
+    def note(loop: SimulationLoop) -> None:
+        assert loop.past is not None
+        found.append((round(loop.world.now), *(float(loop.past.kept[name].values[0]) for name in ("top", "used"))))
+
+    text = SLOTS.replace("CARRY", line_of("next_month", "top", "last_power") + MONTHLY).replace("RAMP", "0")
+    text = text.replace("2880", str(month)).replace("budget = 35[kWh]", "budget = 1000[kWh]").replace("0..5", "0..11")
+    text = text.replace("lookahead 1 commit 1", f"lookahead {commit} commit {commit}")
+    text = text.replace("replan on every 1 slots", f"replan on {events}every {commit} slots")
+    text = text.replace("a 10 0  b 5 1  c 10 2  d 10 4", "a 9 0  b 5 1  c 7 3  d 6 4  e 8 7")
+    given: dict[str, Any] = {"on_plan": note}
+    outcome = driver(text, "Loop", "S", "highs", **given).run()
+    ran, power = stretches_of(outcome.world), [0.0] * 12
+    for job, start in zip(ran.job.tolist(), ran.start.tolist(), strict=True):
+        power[round(start)] += [9.0, 5.0, 7.0, 6.0, 8.0][job]
+    assert sum(power) == 35
+    for now, top, used in found:
+        this_month = power[now - now % month : now]
+        assert (now, top, used) == pytest.approx((now, max(this_month, default=0.0), sum(this_month)))
 
 
 def test_a_budget_ends_what_the_month_may_use() -> None:
@@ -206,6 +242,7 @@ def test_limits_on_moves_between_two_plans(limit: str, places: list[str]) -> Non
 
 def test_each_line_of_the_page_is_here() -> None:
     tested = {
+        "next_month",
         "top",
         "last_power",
         "used",

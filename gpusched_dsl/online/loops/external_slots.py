@@ -333,7 +333,10 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         if count:
             slots = count_text(count, "slot passed", "slots passed")
             message = f"{slots} without a plan, the first is {labels[min(first, len(labels) - 1)]}: jobs continued"
-            help = "send a `tick` at least once in every window; these slots have no stated charges"
+            help = (
+                "send a `tick` at least once in every window; these slots have no stated charges, and "
+                "accumulated values do not count them"
+            )
             found.append(Diagnostic("GSM7050", message, span, help=help, severity=Severity.WARNING))
         for name, (plans, last) in self._repeating.items():
             repeat = count_text(plans, "plan repeats", "plans repeat")

@@ -321,8 +321,7 @@ class _Accumulation:
                 first.span,
                 "the slots before are not counted",
                 secondary=[Label(window.span, f"{self._most_executed} slots are executed")],
-                help="for a sum write `executed(sum[h in Slots] ...)`, for a maximum `max[h in Slots where h <= "
-                "committed] ...`",
+                help="write `executed(sum[h in Slots] ...)` for a sum, `executed(max[h in Slots] ...)` for a maximum",
                 severity=Severity.WARNING,
             )
 
@@ -339,7 +338,7 @@ class _Accumulation:
             return
         target = self._target
         inner = f"executed({self._without_bound(part)})"
-        joined = f"previous({target}) + {inner}" if part.op == "sum" else f"{part.op}(previous({target}), ...)"
+        joined = f"previous({target}) + {inner}" if part.op == "sum" else f"{part.op}(previous({target}), {inner})"
         if part.op not in ("sum", "max", "min"):
             joined = inner
         self.diagnostics.error(
