@@ -100,9 +100,7 @@ class Instructions(NamedTuple):
     way_odds: Floats  # (W,)
     node_list: int  # 1: always the best
     node_odds: int  # code of `rules.py`
-    front: int = (
-        0  # so many jobs at the head of the queue come first under every rule, also one with an order of its own
-    )
+    front: int = 0  # jobs at the head of the queue that come first under every rule, also one with its own order
 
 
 def copy_of(plan: _Plan) -> _Plan:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.language.calendar import DAY as DAY
+from gpusched_dsl.language.calendar import SECOND as SECOND
 
 Micros = NDArray[np.int64]
-SECOND = 1_000_000
 MINUTE = 60 * SECOND
-DAY = 24 * 60 * MINUTE
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 MAGIC = b"PK\x03\x04"
 _CELL_BYTES = 40  # of the rectangle around all cells, text and its copy
 _DATE = r"^[+-]?\d{4,6}-\d{2}-\d{2}"  # the text of a cell that is formatted as a date, a time or a duration
-_FIRST_DATE = (
-    18_000  # days; 1949 or 1953 (Excel has two calendars): smaller numbers are lengths of time whatever their format
-)
+_FIRST_DATE = 18_000  # days, 1949 or 1953 (Excel has two calendars): smaller numbers are lengths of time in any format
 
 
 def read_sheet(data: bytes, name: str, sheet: str, limits: FileLimits, option: str | None = None) -> pl.DataFrame:
