@@ -69,12 +69,6 @@ def number(text: str) -> float:
     return value
 
 
-def nonnegative_number(text: str) -> float:
-    if (value := number(text)) < 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is negative")
-    return value
-
-
 def duration(text: str) -> float:
     """Read a duration in seconds: `90`, `90s`, `5m`, `1h30m`, `5[min]`."""
     from gpusched_dsl.language.text.durations import has_unit, seconds_of  # here, as `--help` needs no patterns
