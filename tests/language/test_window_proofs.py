@@ -770,6 +770,9 @@ SLOT_TIMES = [
     ("let at[h in Slots] in h = ord(h) * 1[h];", "hour_of_day(at[h])", True),
     ("", "hour_of_day(ord(h) * 1[h])", True),
     ("", "hour_of_day(count(Slots) * 1[h])", True),
+    ("", "hour_of_day((count[q in Slots where q < h]) * 1[h])", True),
+    ("param long[Slots] in h;", "hour_of_day(sum[q in Slots where q < h] long[q])", True),
+    ("set Parts; param at[Slots] in h; param late[Parts] in h;", "hour_of_day(at[h] + sum[p in Parts] late[p])", False),
     ("param at[Slots] in h;", "hour_of_day(at[h])", False),
     ("param first default 0; param at[h in Slots] in h = (first + ord(h) - 1) * 1[h];", "hour_of_day(at[h])", False),
     ("set Others ordered; param at[Others] in h;", "hour_of_day(sum[o in Others] ord(o) * at[o])", False),
@@ -795,3 +798,21 @@ def test_the_clock_is_not_read_at_slots_counted_in_the_window(declared: str, rea
     workspace = workspace_from_text(text, "test.gsm", found)
     check_online(workspace, workspace.onlines["O"], found)
     assert [d.code for d in found if d.severity is Severity.ERROR] == ["GSM1696"] * counted
+
+
+@pytest.mark.parametrize("default", ["(ord(h) - 1) * 1[h]", "(count[q in Slots where q < h]) * 1[h]"])
+def test_a_default_that_counts_in_the_window_is_a_warning(default: str) -> None:
+    """The scenario may give the times of all slots."""
+    text = f"""
+    model M {{
+      set Slots ordered;  param at[h in Slots] in h default {default};
+      var x[Slots] binary;
+      minimize cost in $: sum[h in Slots where hour_of_day(at[h]) < 8[h]] 1[$] * x[h];
+      placement x[h] {{ slot h;  lasts 1[h]; }}
+    }}
+    online O for M {{ window h in Slots lookahead 8 commit 2; }}
+    """
+    found = Diagnostics()
+    workspace = workspace_from_text(text, "test.gsm", found)
+    check_online(workspace, workspace.onlines["O"], found)
+    assert [d.severity for d in found if d.code == "GSM1696"] == [Severity.WARNING]

@@ -99,7 +99,8 @@ def test_months_begin_between_two_plans_too(month: int, commit: int, events: str
 
     def note(loop: SimulationLoop) -> None:
         assert loop.past is not None
-        found.append((round(loop.world.now), *(float(loop.past.kept[name].values[0]) for name in ("top", "used"))))
+        top, used = (float(loop.past.kept[name].values[0]) for name in ("top", "used"))
+        found.append((round(loop.world.now), top, used))
 
     text = SLOTS.replace("CARRY", line_of("next_month", "top", "last_power") + MONTHLY).replace("RAMP", "0")
     text = text.replace("2880", str(month)).replace("budget = 35[kWh]", "budget = 1000[kWh]").replace("0..5", "0..11")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator as Iterates
 
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import WindowView
-from gpusched_dsl.language.checked import Function, LetRef, Ordinal, ParamRef, SetFunction, TypedExpr
+from gpusched_dsl.language.checked import Function, LetRef, Ordinal, ParamRef, Reduction, SetFunction, TypedExpr
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checking.clock_functions import CLOCK_FUNCTIONS
 from gpusched_dsl.language.checking.walk import Part, walk
-from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
@@ -18,7 +18,7 @@ def prove_slot_times(online: CheckedOnline, view: WindowView, diagnostics: Diagn
     assert online.window is not None
     slots = online.window.slots
     for part in _functions(online):
-        counted = _counted(part.arguments[0], view)
+        counted, default = _counted(part.arguments[0], view)
         if counted is not None:
             diagnostics.error(
                 "GSM1696",
@@ -31,6 +31,7 @@ def prove_slot_times(online: CheckedOnline, view: WindowView, diagnostics: Diagn
                     Label(online.window.span, "a window has only its own slots"),
                 ],
                 help=f"give the times of slots in the scenario: `at[h in {slots}] = (ord(h) - 1) * 15[min];`",
+                severity=Severity.WARNING if default else Severity.ERROR,
             )
 
 
@@ -42,7 +43,7 @@ def _functions(online: CheckedOnline) -> Iterates[Function]:
     parts += [t.value for o in model.objectives for t in o.terms]
     parts += [bound.value for v in model.variables.values() for bound in v.bounds]
     parts += [let.value for let in model.lets.values()]
-    parts += [param.value for param in model.params.values() if param.value is not None]
+    parts += [each for p in model.params.values() for each in (p.value, p.default) if each is not None]
     parts += [each.value for each in model.sets.values() if each.value is not None]
     parts += [charge.value for charge in online.charges]
     seen: set[int] = set()
@@ -53,21 +54,35 @@ def _functions(online: CheckedOnline) -> Iterates[Function]:
                 yield part
 
 
-def _counted(time: TypedExpr, view: WindowView) -> TypedExpr | None:
-    """Return the part of a time that counts slots, through `let`s and derived parameters; None if a carry moves it."""
-    waiting: list[TypedExpr] = [time]
-    found: TypedExpr | None = None
+def _counted(time: TypedExpr, view: WindowView) -> tuple[TypedExpr | None, bool]:
+    """Return the part of a time that counts slots, through `let`s and parameters; None if a carry moves it.
+
+    The second value is whether only a default counts: the scenario may give the times.
+    """
+    waiting = [(time, False)]
+    found: list[tuple[bool, TypedExpr]] = []
     seen: set[str] = set()
     while waiting:
-        for part in walk(waiting.pop()):
-            if isinstance(part, Ordinal | SetFunction) and any(view.positions(part.domain)):
-                found = found or part
+        whole, default = waiting.pop()
+        for part in walk(whole):
+            if _counts(part, view) and isinstance(part, TypedExpr):
+                found.append((default, part))
             if isinstance(part, ParamRef | LetRef) and part.name not in seen:
                 seen.add(part.name)
                 if part.name in view.carried:
-                    return None
+                    return None, False
                 param, let = view.model.params.get(part.name), view.model.lets.get(part.name)
-                declared = param if param is not None else let
-                if declared is not None and declared.value is not None:
-                    waiting.append(declared.value)
-    return found
+                formula = param.value if param is not None else let.value if let is not None else None
+                if formula is not None:
+                    waiting.append((formula, default))
+                elif param is not None and param.default is not None:
+                    waiting.append((param.default, True))
+    found.sort(key=lambda each: each[0])
+    return (found[0][1], found[0][0]) if found else (None, False)
+
+
+def _counts(part: Part, view: WindowView) -> bool:
+    """Whether a part counts slots, or adds up something of several slots, such as the lengths of those before."""
+    if isinstance(part, Ordinal | SetFunction):
+        return any(view.positions(part.domain))
+    return isinstance(part, Reduction) and part.op in ("count", "sum") and bool(view.slot_variables(part.indexing))
