@@ -47,6 +47,7 @@ class World:
         self.arrival, self.work = realisation.arrival.copy(), realisation.work.copy()
         self.ends, self.stretch = realisation.ends.copy(), realisation.stretch.copy()
         self.status = np.full(count, FUTURE, dtype=np.int64)
+        self.was_there = np.zeros(count, dtype=np.bool_)  # a job that is on hold, or was
         self.done = np.zeros(count)
         self.attained = np.zeros(count)  # GPUs times time so far
         self.speed = np.zeros(count)  # planned work by time in the last place
@@ -129,8 +130,8 @@ class World:
         return float(max(self.since[self.status != FUTURE].max(initial=0.0), ended.max(initial=0.0)))
 
     def arrived(self) -> Ints:
-        """Jobs that have arrived, also those that have ended."""
-        return np.flatnonzero(self.status != FUTURE)
+        """Jobs that have arrived, also those that have ended or are on hold."""
+        return np.flatnonzero((self.status != FUTURE) | self.was_there)
 
     def present(self) -> Ints:
         """Jobs that are there and not finished."""
@@ -361,6 +362,7 @@ class World:
     def hold(self, jobs: Ints) -> Floats:
         """Take waiting jobs out of the queue until `release`; return their times of arrival, which it needs."""
         arrival: Floats = self.arrival[jobs].copy()
+        self.was_there[jobs] = True
         self.status[jobs], self.arrival[jobs], self.request[jobs] = FUTURE, np.inf, np.inf
         return arrival
 
@@ -370,8 +372,8 @@ class World:
 
 
 _OF_JOBS = (
-    "arrival", "work", "ends", "stretch", "status", "done", "attained", "speed", "blocked_until", "delay_left", "due",
-    "weight", "place", "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost",
+    "arrival", "work", "ends", "stretch", "status", "was_there", "done", "attained", "speed", "blocked_until",
+    "delay_left", "due", "weight", "place", "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost",
 )  # fmt: skip
 
 

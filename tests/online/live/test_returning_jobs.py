@@ -77,3 +77,48 @@ def test_a_job_comes_back_with_its_progress() -> None:
     with pytest.raises(DiagnosticError, match="already ended"):
         loop.on_event({"kind": "arrival", "time": 5, "job": "a"})
     assert loop.finish()["done"] == 1
+
+
+HISTORY = """
+model Rooms {
+  set Jobs;  set Nodes;
+  param submitted[Jobs] in h;  param length[Jobs] in h default 4[h];  param remaining[Jobs] default 1;
+  param received[Jobs] in h default 0[h];  param worked in h default 0[h];  param limit in h default 100[h];
+  var run[Jobs, Nodes] binary;
+  maximize served: sum[j in Jobs, n in Nodes] run[j, n] / (1 + received[j] / 1[h]);
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint alone[n in Nodes]: sum[j in Jobs] run[j, n] <= 1;
+  constraint budget[j in Jobs, n in Nodes]: run[j, n] * worked <= limit;
+  placement run[j, n] { job j;  node n;  lasts remaining[j] * length[j]; }
+}
+policy FIFO for Rooms { order j in Jobs by submitted[j]; place new_node exclusive, wait; keep running; }
+online Loop for Rooms {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion;
+  carry remaining[j] = remaining[j];
+  carry received[j] = previous(received[j]) + executed(sum[n in Nodes] run[j, n]);
+  carry worked = sum[j in Jobs] length[j] * done[j];
+}
+scenario S for Rooms { Nodes = { n1 };  Jobs = {}; }
+"""
+
+
+def test_what_a_job_had_before_it_was_withdrawn_counts_while_it_is_away() -> None:
+    """`a` runs from 0 to 1 and from 4 on, `b` from 2 to 3; a carried sum of work has `a` also at 2."""
+    loop = gs.loads(HISTORY, base=Path.cwd()).live("S", online="Loop", method="FIFO")._loop
+    seen: list[tuple[list[float], float]] = []
+    for event in (
+        {"kind": "arrival", "time": 0, "job": "a", "values": {"submitted": 0}},
+        {"kind": "withdrawal", "time": 1, "job": "a", "returns": True},
+        {"kind": "arrival", "time": 2, "job": "b", "values": {"submitted": 2}},
+        {"kind": "completion", "time": 3, "job": "b"},
+        {"kind": "arrival", "time": 4, "job": "a"},
+        {"kind": "arrival", "time": 6, "job": "c", "values": {"submitted": 6}},
+    ):
+        if loop.on_event(event):
+            assert loop.past is not None
+            assert loop.instance is not None
+            worked = float(loop.instance.store.params["worked"].values[0])
+            seen.append((loop.past.kept["received"].values.tolist(), worked))
+    assert [received for received, _ in seen] == [[0], [1, 0], [1, 1], [3, 1, 0]]
+    assert [worked for _, worked in seen] == pytest.approx([0, 1, 2, 4])
