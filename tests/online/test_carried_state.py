@@ -149,7 +149,7 @@ REFUSED = [
     (
         "carry state = max[h in Slots where h <= committed] load[h];",
         "GSM1649",
-        "carry state = max(previous(state), ...);",
+        "carry state = max(previous(state), executed(max[h in Slots] load[h]));",
     ),
     ("carry state = previous(budget) / 1[h];", "GSM1681", "read `budget` itself"),
     ("carry state = previous(2[kW]);", "GSM1681", "previous(used[t])"),

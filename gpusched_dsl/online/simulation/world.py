@@ -373,7 +373,8 @@ class World:
 
 _OF_JOBS = (
     "arrival", "work", "ends", "stretch", "status", "was_there", "done", "attained", "speed", "blocked_until",
-    "delay_left", "due", "weight", "place", "kind", "way", "uses", "since", "first_start", "end", "request", "halt_cost",
+    "delay_left", "due", "weight", "place", "kind", "way", "uses", "since", "first_start", "end", "request",
+    "halt_cost",
 )  # fmt: skip
 
 
