@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.cli.arguments.parse import CommandLineError, parse
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.online.open import setup_of
+from gpusched_dsl.online.run_config import RunConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 INTENDED = ("gsdsl slove", "--gapp", "gsdsl COMMAND", "--to NAME")
@@ -25,6 +29,7 @@ def commands() -> Iterator[tuple[str, str]]:
         ROOT / "CONTRIBUTING.md",
         ROOT / "SECURITY.md",
         *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "models").glob("*/README.md")),
     ):
         text = page.read_text(encoding="utf-8")
         blocks = "\n".join(found[1] or found[2] for found in BLOCK.finditer(text))
@@ -47,6 +52,23 @@ def test_the_words_of_commands_exist() -> None:
             pass
     assert wrong == []
     assert len(checked) > 200
+
+
+RUNS = [
+    line
+    for page in sorted((ROOT / "models").glob("*/README.md"))
+    for line in LINES.findall(page.read_text(encoding="utf-8"))
+    if line.startswith("gsdsl run ")
+]
+
+
+@pytest.mark.parametrize("line", RUNS)
+def test_runs_of_models_choose_a_block_and_a_scenario(line: str) -> None:
+    options = parse(shlex.split(line)[1:])
+    found = Diagnostics()
+    workspace = load_workspace(ROOT / options.file, found)
+    for method in options.methods or (options.method,):
+        setup_of(workspace, RunConfig(online=options.online, scenario=options.scenario, method=method))
 
 
 @pytest.mark.parametrize("line", ["slove a.gsm", "solve a.gsm --gapp 1", "export a.gsm --to pdf"])
