@@ -21,7 +21,7 @@ def money_unit(model: CheckedModel) -> Unit:
     """
     own = _amount(next((objective.unit for objective in model.objectives), DIMENSIONLESS))
     stated = [unit for unit in _stated_money(model) if not unit.is_dimensionless]
-    return own if not stated or convertible(own, stated[0]) else stated[0]
+    return own if not stated or convertible(own, stated[0]) else stated[0].base
 
 
 def run_money(online: CheckedOnline) -> Unit:
@@ -31,7 +31,7 @@ def run_money(online: CheckedOnline) -> Unit:
     if has_dimension(unit, money=1) or _stated_money(online.base) or changes:
         return unit
     charges = (charged_amount(online, charge.unit) for charge in online.charges)
-    return next((each for each in charges if has_dimension(each, money=1)), unit)
+    return next((each.base for each in charges if has_dimension(each, money=1)), unit)
 
 
 def charged_amount(online: CheckedOnline, unit: Unit) -> Unit:
