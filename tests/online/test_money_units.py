@@ -36,7 +36,12 @@ OBJECTIVES = [
     "places: sum[j in Jobs, n in Nodes] run[j, n]",
     "pace in 1/min: sum[j in Jobs, n in Nodes] run[j, n] / length[j]",
 ]
-COSTS = ["price[n]", "price[n] in $/min", "price[n] * length[j] * remaining[j]", "0.05[$/min] * length[j] * remaining[j]"]
+COSTS = [
+    "price[n]",
+    "price[n] in $/min",
+    "price[n] * length[j] * remaining[j]",
+    "0.05[$/min] * length[j] * remaining[j]",
+]
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
