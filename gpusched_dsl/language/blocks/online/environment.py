@@ -11,6 +11,7 @@ from gpusched_dsl.language.checked import (
     CheckedRandom,
     NamedSet,
     Numeric,
+    Role,
     TypedExpr,
     TypedIndexing,
     TypedLaw,
@@ -26,11 +27,14 @@ from gpusched_dsl.language.checked_online import (
 from gpusched_dsl.language.checking import ExpressionChecker, Scope
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.randoms import check_law
-from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.distributions import distribution_names
 from gpusched_dsl.language.money import money_unit
+from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, unit_of
+
+_PRICES: dict[str, Role] = {"jobs": "costs", "nodes": "node_price"}  # what `charge jobs;` and `charge nodes;` charge
 
 
 @dataclass
@@ -136,6 +140,7 @@ class EnvironmentLines:
                 if name.text not in CHARGED or statement.indexing is not None:
                     unknown_word(self.diagnostics, name, CHARGED, "way to charge", "ways to charge")
                 charged = name.text
+                self._check_price(statement.span, charged)
                 continue
             if name.text in OWN_TERMS:
                 self.diagnostics.error(
@@ -151,6 +156,22 @@ class EnvironmentLines:
             if value is not None and typed is not None:
                 charges.append(CheckedCharge(name.text, statement.span, typed, value, unit or unit_in(value)))
         return charged, tuple(charges)
+
+    def _check_price(self, span: Span, charged: str) -> None:
+        """Warn (GSM1654) if jobs or nodes are charged that the placement gives no price."""
+        role: Role | None = _PRICES.get(charged)
+        placement = self.model.placement
+        if role is None or placement is None or placement.item(role) is not None:
+            return
+        self.diagnostics.error(
+            "GSM1654",
+            f"`charge {charged}` charges nothing: the placement has no `{role}`",
+            span,
+            f"charges by `{role}`",
+            secondary=[Label(placement.span, "the placement")],
+            help=f"state `{role} ...;` in the placement, or remove this line",
+            severity=Severity.WARNING,
+        )
 
 
 def unknown_word(
