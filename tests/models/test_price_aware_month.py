@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from online_texts import driver
 
+from gpusched_dsl.online.history import stretches_of
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.run_record import RunOutcome
 
@@ -39,17 +40,19 @@ scenario S for PriceAwareMonth extends TrainingOnly {
 """
 
 
-def run(more: str) -> tuple[RunOutcome, list[dict[str, float]]]:
+def run(more: str, commit: int = 1, events: str = "") -> tuple[RunOutcome, list[dict[str, float]]]:
     """Return the run, and what each plan knows of the month."""
     found: list[dict[str, float]] = []
 
     def note(loop: SimulationLoop) -> None:
         assert loop.past is not None
         found.append({name: float(k.values[0]) for name, k in loop.past.kept.items() if len(k.values) == 1})
+        found[-1]["slot"] = loop.plan_time() / 0.25
         found[-1]["drawn"] = loop.world.ledger.totals.get("drawn", 0.0)
 
     rows = "  ".join(f"{h} {p} {p} {c}" for h, (p, c) in enumerate(zip(TARIFF, CARBON, strict=True)))
     text = TEXT.replace("ROWS", rows).replace("MORE", more)
+    text = text.replace("commit 1", f"commit {commit}").replace("every 1 slots", f"{events}every {commit} slots")
     given: dict[str, Any] = {"on_plan": note}
     return driver(text, "SlotBySlot", "S", "highs", **given).run(), found
 
@@ -86,3 +89,22 @@ def test_the_month_is_that_of_the_power_of_each_slot(prices: dict[str, float]) -
         assert peaks == pytest.approx(2 * NODE)
     if "energy_budget" in prices:  # four slots of work in each month, and what is left beyond the budget
         assert sum(power[:8]) / 4 <= 1.3
+
+
+@pytest.mark.parametrize(("commit", "events"), [(3, ""), (4, "arrival, ")])
+def test_a_month_begins_within_the_slots_of_a_plan(commit: int, events: str) -> None:
+    """The power is that of the jobs in each slot; the slots of a plan belong to two months."""
+    outcome, plans = run(f"month_slots = {MONTH}; demand_price = 0.2[$/kW]; ramp_price = 0.01[$/kW];", commit, events)
+    ran, power = stretches_of(outcome.world), [0.0] * 16
+    for start, end in zip(ran.start.tolist(), ran.end.tolist(), strict=True):
+        for slot in range(round(start * 4), round(end * 4)):
+            power[slot] += NODE
+    assert sum(power) / 4 == pytest.approx(outcome.world.ledger.totals["drawn"])
+    crossed = False
+    for plan in plans:
+        slot = round(plan["slot"])
+        month = power[slot - slot % MONTH : slot]
+        crossed |= 0 < len(month) < commit
+        assert (plan["top"], plan["used"]) == pytest.approx((max(month, default=0.0), sum(month) / 4)), slot
+    assert crossed
+    assert outcome.world.ledger.totals["peaks"] == pytest.approx(0.2 * (max(power[:MONTH]) + max(power[MONTH:])))
