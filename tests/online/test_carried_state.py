@@ -422,3 +422,45 @@ def test_a_long_live_run_forgets_jobs_and_not_what_they_used(tmp_path: Path, mon
     assert found == expected
     assert kept < 5 < everything == 12
     assert live_used(tmp_path, "carry ended = 1[h] * sum[j in Jobs] done[j];")[1] == 12  # reads jobs that have ended
+
+
+BY_EVENTS = """
+model M {
+  set Jobs;  set Nodes;
+  param submitted[Jobs] in h;  param left[Jobs] in h default 1[h];  param power[Jobs] in kW default 1[kW];
+  param energy in kWh default 0[kWh];  param last in kWh default 0[kWh];  param waits[Jobs] in h default 0[h];
+  var run[Jobs, Nodes] binary;
+  maximize served: sum[j in Jobs, n in Nodes] (1 + energy / 1[kWh] + last / 1[kWh] + waits[j] / 1[h]) * run[j, n];
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  placement run[j, n] { job j;  node n;  lasts left[j]; }
+}
+online O for M {
+  arrive j in Jobs at submitted[j];
+  carry left[j] = remaining[j] * left[j];
+  LINE
+}
+"""
+WORK = "sum[j in Jobs] power[j] * left[j] *"
+
+
+@pytest.mark.parametrize(
+    ("line", "reported"),
+    [
+        ("carry energy = previous(energy) + elapsed * sum[j in Jobs, n in Nodes] power[j] * run[j, n];", True),
+        ("carry energy = previous(energy) + sum[j in Jobs, n in Nodes] elapsed * power[j] * run[j, n];", True),
+        ("carry energy = previous(energy) + (sum[j in Jobs] power[j] * running[j]) * elapsed;", True),
+        ("carry energy = previous(energy) + executed(sum[j in Jobs, n in Nodes] power[j] * run[j, n]);", False),
+        ("carry waits[j] = if running[j] > 0.5 then previous(waits[j]) else previous(waits[j]) + elapsed;", False),
+        (f"carry energy = previous(energy) + {WORK} (1 - remaining[j]);", True),
+        (f"carry energy = previous(energy) + {WORK} done[j];", True),
+        (f"carry energy = previous(energy) * 0.5 ^ (elapsed / 1[h]) + {WORK} done[j];", True),
+        (f"carry energy = max(previous(energy), {WORK} remaining[j]);", False),
+        (f"carry energy = {WORK} done[j];", False),
+        (f"carry energy = previous(energy) + ({WORK} done[j]) - previous(last); carry last = {WORK} done[j];", False),
+    ],
+)
+def test_what_is_added_to_previous_is_of_the_time_since_the_last_plan(line: str, reported: bool) -> None:
+    found = Diagnostics()
+    workspace = workspace_from_text(BY_EVENTS.replace("LINE", line), "test.gsm", found)
+    check_online(workspace, workspace.onlines["O"], found)
+    assert [d.severity.value for d in found if d.code == "GSM1649"] == ["warning"] * reported

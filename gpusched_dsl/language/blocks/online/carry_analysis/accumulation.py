@@ -71,7 +71,9 @@ class _Accumulation:
             self._check_alternatives()
         self._check_counted_again()
         self._check_others()
-        if self.online.window is not None:
+        if self.online.window is None:
+            self._check_integrals()
+        else:
             self._check_slots()
             self._check_skipped_slots()
 
@@ -181,18 +183,17 @@ class _Accumulation:
     def _check_counted_again(self) -> None:
         """Check sums of `previous` and `done`, which counts from the start: each plan adds all work again."""
         own = previous_name(self.carry.target)
-        terms = list(_terms(self.carry.value))
-        if not any(isinstance(term, ParamRef) and term.name == own for term in terms):
-            return
-        if not self._names.isdisjoint({*self.online.previous_names} - {own}):
-            return  # differences to what the last plan had
-        for term in terms:
-            parts = walk(term, around=(ComparisonChain,))
-            names = {part.name for part in parts if isinstance(part, ParamRef)}
-            if "done" in names and names.isdisjoint(OF_LAST_PLAN):
+        terms = [(term, _values_read(term)) for term in _terms(self.carry.value)]
+        if not any(own in names for _, names in terms) or not self._names.isdisjoint(
+            {*self.online.previous_names} - {own}
+        ):
+            return  # with another `previous`, differences to what the last plan had
+        for term, names in terms:
+            counted = names & {"done", "remaining"}
+            if counted and own not in names and names.isdisjoint(OF_LAST_PLAN):
                 self.diagnostics.error(
                     "GSM1649",
-                    "`done` counts from the start of the run, so each plan adds the same work again",
+                    f"`{min(counted)}` counts from the start of the run, so each plan adds the same work again",
                     term.span,
                     "the work of all plans",
                     secondary=[self._declared(self.carry.target)],
@@ -200,6 +201,25 @@ class _Accumulation:
                     severity=Severity.WARNING,
                 )
                 return
+
+    def _check_integrals(self) -> None:
+        """Check products of `elapsed` and decisions: by events, jobs may have ended long before the plan."""
+        for part in walk(self.carry.value, around=(ComparisonChain, Executed)):
+            if not isinstance(part, Arithmetic) or part.op != "*":
+                continue
+            for times, other in ((part.left, part.right), (part.right, part.left)):
+                decides = other.decision or "running" in _values_read(other)
+                if _has_factor(times, ELAPSED) and decides:
+                    self.diagnostics.error(
+                        "GSM1649",
+                        "`elapsed` times decisions also counts jobs after their end, as in a cluster that became empty",
+                        part.span,
+                        "not the time that they ran",
+                        secondary=[self._declared(self.carry.target)],
+                        help="`executed(...)` of the decisions is the integral over the time since the last plan",
+                        severity=Severity.WARNING,
+                    )
+                    return
 
     def _check_executed(self) -> None:
         """Check that no carried value reaches `executed` through a derived parameter, which has no last value."""
@@ -418,6 +438,22 @@ def _branches(expr: TypedExpr) -> Iterates[TypedExpr]:
         yield from _branches(expr.otherwise)
     else:
         yield expr
+
+
+def _values_read(part: Part) -> frozenset[str]:
+    """Return the parameters that a part reads outside conditions."""
+    return frozenset(p.name for p in walk(part, around=(ComparisonChain,)) if isinstance(p, ParamRef))
+
+
+def _has_factor(expr: TypedExpr, name: str) -> bool:
+    match expr:
+        case ParamRef():
+            return expr.name == name
+        case Arithmetic(op="*", left=left, right=right):
+            return _has_factor(left, name) or _has_factor(right, name)
+        case Arithmetic(op="/", left=left):
+            return _has_factor(left, name)
+    return False
 
 
 def _terms(expr: TypedExpr) -> Iterates[TypedExpr]:
