@@ -464,3 +464,42 @@ def test_what_is_added_to_previous_is_of_the_time_since_the_last_plan(line: str,
     workspace = workspace_from_text(BY_EVENTS.replace("LINE", line), "test.gsm", found)
     check_online(workspace, workspace.onlines["O"], found)
     assert [d.severity.value for d in found if d.code == "GSM1649"] == ["warning"] * reported
+
+
+COUNTS = """
+model M {
+  set Jobs;  set Nodes;
+  param submitted[Jobs] in h;  param length[Jobs] in h;  param remaining[Jobs] > 0 <= 1 default 1;
+  param ended default 0;  param there default 0;
+  var run[Jobs, Nodes] binary;
+  maximize served: sum[j in Jobs, n in Nodes] (1 + ended + there) * run[j, n];
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint alone[n in Nodes]: sum[j in Jobs] run[j, n] <= 1;
+  placement run[j, n] { job j;  node n;  lasts remaining[j] * length[j]; }
+}
+policy FIFO for M { order j in Jobs by submitted[j]; place new_node exclusive, wait; keep running; }
+online Loop for M {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion;
+  carry remaining[j] = remaining[j];
+  carry ended = count[j in Jobs where remaining[j] <= 0];
+  carry there = count[j in Jobs where remaining[j] > 0];
+}
+scenario S for M { Nodes = { n1 };  table Jobs: submitted[h] length[h] = a 0 2.3  b 1 0.7  c 2.5 3  d 20 1; }
+"""
+
+
+def test_nothing_remains_of_a_job_that_has_ended() -> None:
+    """Jobs can be counted by their state: `a` ends at 2.3, `b` at 3, `c` at 6."""
+    seen: list[tuple[float, float, float]] = []
+
+    def note(loop: SimulationLoop) -> None:
+        assert loop.instance is not None
+        ended, there = (float(loop.instance.store.params[name].values[0]) for name in ("ended", "there"))
+        seen.append((loop.world.now, ended, there))
+
+    given: dict[str, Any] = {"on_plan": note, "fast": False}
+    driver(COUNTS, "Loop", "S", "FIFO", **given).run()
+    assert seen == [
+        pytest.approx(one) for one in [(0, 0, 1), (1, 0, 2), (2.3, 1, 1), (2.5, 1, 2), (3, 2, 1), (20, 3, 1)]
+    ]

@@ -145,11 +145,13 @@ class World:
     def remaining(self) -> Floats:
         """Return the remaining fraction of the work, as known to the planner: of the stated work, not of the real work.
 
-        It stays above 0 for jobs that take longer than stated.
+        It stays above 0 for jobs that take longer than stated, until they end.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
             left = 1.0 - self.done / self.work
-        return np.clip(np.where(np.isfinite(left), left, 1.0), TOLERANCE, 1.0)
+        left = np.where(np.isfinite(left), left, 1.0)
+        over = (left <= TOLERANCE) & (self.status == DONE)
+        return np.where(over, 0.0, np.clip(left, TOLERANCE, 1.0))
 
     # --- time --------------------------------------------------------------------------------------------------------
 
