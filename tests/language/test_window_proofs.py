@@ -481,6 +481,11 @@ CARRIED = [
         ("warning", "GSM1649", "sum[b in Batch] done[b] / 1[epoch]"),
     ),
     (
+        "param spent default 0; constraint few: sum[k in Nodes, h in Slots] out[k, h] + spent <= cap;",
+        "carry spent = previous(spent) + elapsed / 1[h] * sum[b in Batch] running[b];",
+        ("warning", "GSM1649", "elapsed / 1[h] * sum[b in Batch] running[b]"),
+    ),
+    (
         "let used = sum[k in Nodes, h in Slots] out[k, h]; param spent default 0; constraint few: used + spent <= cap;",
         "carry spent = used;",
         ("warning", "GSM1649", "sum[k in Nodes, h in Slots] out[k, h]"),

@@ -71,9 +71,8 @@ class _Accumulation:
             self._check_alternatives()
         self._check_counted_again()
         self._check_others()
-        if self.online.window is None:
-            self._check_integrals()
-        else:
+        self._check_integrals()
+        if self.online.window is not None:
             self._check_slots()
             self._check_skipped_slots()
 
@@ -203,12 +202,16 @@ class _Accumulation:
                 return
 
     def _check_integrals(self) -> None:
-        """Check products of `elapsed` and decisions: by events, jobs may have ended long before the plan."""
+        """Check products of `elapsed` and decisions: by events, jobs may have ended long before the plan.
+
+        With a window, decisions of slots have their own checks, but `running` is of the present moment there too.
+        """
+        by_events = self.online.window is None
         for part in walk(self.carry.value, around=(ComparisonChain, Executed)):
             if not isinstance(part, Arithmetic) or part.op != "*":
                 continue
             for times, other in ((part.left, part.right), (part.right, part.left)):
-                decides = other.decision or "running" in _values_read(other)
+                decides = (by_events and other.decision) or "running" in _values_read(other)
                 if _has_factor(times, ELAPSED) and decides:
                     self.diagnostics.error(
                         "GSM1649",
