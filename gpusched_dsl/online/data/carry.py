@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -21,7 +22,7 @@ from gpusched_dsl.language.checking.walk import children, walk
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.base import Base
-from gpusched_dsl.online.data.past import ExecutedTime, KeptValues, Past
+from gpusched_dsl.online.data.past import CurrentPlan, ExecutedTime, KeptValues, Past
 from gpusched_dsl.online.data.past_jobs import reads_all_jobs
 from gpusched_dsl.online.data.plan_columns import set_plan
 
@@ -97,6 +98,27 @@ class Carrier:
         return accumulated_names(self.online)
 
     @cached_property
+    def _of_past(self) -> frozenset[str]:
+        """Return the carried parameters whose right sides read decisions, `executed` or `previous`."""
+        previous = self.online.previous_names.keys()
+        return frozenset(
+            carry.target
+            for carry in self.online.carries
+            if self.reads[carry.target]
+            or any(isinstance(part, Executed) for part in walk(carry.value))
+            or names_read([carry.value], self.online, ParamRef) & previous
+        )
+
+    @cached_property
+    def _of_itself(self) -> frozenset[str]:
+        """Return the carried parameters whose right sides read the value that they had in the last plan."""
+        return frozenset(
+            carry.target
+            for carry in self.online.carries
+            if previous_name(carry.target) in names_read([carry.value], self.online, ParamRef)
+        )
+
+    @cached_property
     def integrates(self) -> bool:
         """Whether the decisions in effect at each moment are read."""
         return any(isinstance(part, Executed) for carry in self.online.carries for part in walk(carry.value))
@@ -108,15 +130,15 @@ class Carrier:
     def kept_values(self, part: InstanceView, clock: LoopClock, past: Past | None) -> dict[str, KeptValues]:
         """Return the accumulated values in the next plan, of all elements, also those that no plan has any more.
 
-        Elements that no plan has had begin with the values of the scenario.
+        Elements that no plan has had begin with the values of the scenario, where a right side reads its own last value.
         """
         if not self.accumulated:
             return {}
-        store = self.store_at(part, clock, past)
+        stores = self._stores(part, clock, past)
         found = {}
         for carry in self.online.carries:
             if carry.target in self.accumulated:
-                found[carry.target] = self._next_values(carry, store, clock, past)
+                found[carry.target] = self._next_values(carry, stores[carry.target], clock, past)
         return found
 
     def _next_values(
@@ -131,10 +153,10 @@ class Carrier:
                 if component is not None and component.name == self.online.jobs_root:
                     rows = rows[np.isin(column[rows], clock.arrived)]
         columns = tuple(column[rows] for column in columns)
-        if past is None:
+        if past is None and carry.target in self._of_past:
             return KeptValues(columns, given.values[rows])
-        before = past.kept.get(carry.target)
-        is_new = np.ones(domain.size, dtype=np.bool_)
+        before = None if past is None else past.kept.get(carry.target)
+        is_new = np.full(domain.size, carry.target in self._of_itself)
         if before is not None:
             at = domain.locate(before.columns) if domain.arity else np.zeros(1, dtype=np.int64)
             is_new[at[at >= 0]] = False
@@ -157,21 +179,45 @@ class Carrier:
         `kept` are the accumulated ones. With `onto`, the values are for this part, and right sides see the elements of
         `part`.
         """
-        store = self.store_at(part, clock, past)
+        stores = self._stores(part, clock, past)
         found = {}
         for carry in self.online.carries:
             if kept is not None and carry.target in kept:
                 found[carry.target] = KnownValues(
                     _AccumulatedValues(self, carry, kept[carry.target], onto or part)
                 )  # fmt: skip
-            elif past is not None or not self._reads_past(carry):
-                found[carry.target] = KnownValues(_CarriedValues(self, carry, store, onto or part))
+            elif past is not None or carry.target not in self._of_past:
+                found[carry.target] = KnownValues(
+                    _CarriedValues(self, carry, stores[carry.target], onto or part)
+                )  # fmt: skip
         return found
 
-    def _reads_past(self, carry: CheckedCarry) -> bool:
-        return bool(self.reads[carry.target]) or carry.target in self.accumulated
+    def _stores(self, part: InstanceView, clock: LoopClock, past: Past | None) -> dict[str, ValueStore]:
+        """Return the data of each right side, by its parameter.
 
-    def store_at(self, part: InstanceView, clock: LoopClock, past: Past | None) -> ValueStore:
+        Where it reads decisions, its nodes include those that have failed and on which the last plan has decisions still:
+        of jobs that ended, or of executed slots.
+        """
+        store = self._store_at(part, clock, past)
+        wide = store
+        if past is not None and clock.arrived is not None:  # else these are the data of one of several controllers
+            wide = self._with_decided_nodes(store, part.kept.keys() - {self.online.jobs_root}, past.plan)
+        return {target: wide if reads else store for target, reads in self.reads.items()}
+
+    def _with_decided_nodes(self, store: ValueStore, roots: Set[str], plan: CurrentPlan) -> ValueStore:
+        """Return the data with all nodes on which the plan has decisions."""
+        sets = dict(store.sets)
+        for variable in self._read_variables:
+            for at, index in enumerate(variable.indexing.variables):
+                root = index.type.root if isinstance(index.type, Element) else ""
+                if root in roots and variable.name in plan.values:
+                    known = sets[root]
+                    codes = np.union1d(known.columns()[0], plan.values[variable.name].codes[at])
+                    if len(codes) > known.size:
+                        sets[root] = TupleDomain(known.components, (codes,))
+        return structs.replace(store, sets=sets)
+
+    def _store_at(self, part: InstanceView, clock: LoopClock, past: Past | None) -> ValueStore:
         """Return the data of right sides: given values of the complete run, the clock, the last plan.
 
         Jobs are those that have arrived, also if they have ended; nodes are those of the part. Slots are those of the
