@@ -130,6 +130,8 @@ def test_repeated_runs_are_told_apart() -> None:
         ("if 1 < 2 then soft else hard", "soft"),
         ("max(1[h], 90[min])", "1.5[h]"),
         ("ceil(2.1) + floor(2.9) + round(2.5)", "8"),
+        ("floor(90[min] / 1[h]) + ceil(90[min] / 1[h]) + round(80[min] / 1[h])", "4"),
+        ("floor(90.5[min])", "90[min]"),
         ("sqrt(16)", "4"),
         ("not (1 == 2)", "true"),
         ("6[$] / 2[h]", "3[$/h]"),

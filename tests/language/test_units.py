@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+import gpusched_dsl as gs
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Source
@@ -166,3 +167,26 @@ def test_unit_of_a_node() -> None:
     diagnostics = Diagnostics()
     assert unit_of(node, diagnostics) == parse_unit_text("$/(gpu*h)")
     assert not len(diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("floor(t / 1[h])", 1), ("ceil(t / 1[h])", 2), ("round(t / 1[h])", 2), ("floor(35[%] + t / 1[h])", 1),
+    text = f"model M {{ param t in min;  param p = {expression};  var x;  minimize o: x;"
+    text += "  constraint c: x >= p; }"
+        ("(if floor(t / 1[h]) == 1 then 5 else 0)", 5), ("(if 1.2 * floor(t / 1[h]) == 1.2 then 5 else 0)", 5),
+    ],
+)  # fmt: skip
+def test_ratios_are_rounded_as_numbers(expression: str, value: float) -> None:
+    """A ratio of two units of time is a plain number, 95.5 min / 1 h is 1.59; a quantity is rounded in its own unit."""
+    text = f"model M {{ param t in min;  param p = {expression};  var x;  minimize o: x;  constraint c: x >= p; }}"
+    result = gs.loads(text + " scenario S for M { t = 95.5[min]; }").solve()
+    assert result.objective == pytest.approx(value)
+
+
+def test_a_ratio_that_is_rounded_may_count_elements() -> None:
+    text = (
+        "model M { param t in min;  set H = 0..floor(t / 1[h]);  var x;  minimize o: x;  constraint c: x >= count(H); }"
+    )
+    assert gs.loads(text + " scenario S for M { t = 185[min]; }").solve().objective == pytest.approx(4)

@@ -15,7 +15,14 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.arithmetic import shift
 from gpusched_dsl.language.checking.clock_functions import CLOCK_FUNCTIONS, clock_function
-from gpusched_dsl.language.checking.conversion import agree, fit, require_plain, unit_in, unit_sources
+from gpusched_dsl.language.checking.conversion import (
+    agree,
+    fit,
+    ratio_as_number,
+    require_plain,
+    unit_in,
+    unit_sources,
+)
 from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, is_plain_whole, numeric_type
@@ -210,8 +217,13 @@ def _scalar(checker: Checker, expr: tree.Call, typed_args: list[TypedExpr]) -> T
         if argument is None:
             return None
         return Function(span=expr.span, type=Numeric(), decision=decision, name=name, arguments=(argument,))
-    kind = given if name == "abs" else Numeric(True, given.unit)
-    return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=(typed,))
+    if name == "abs":
+        return Function(span=expr.span, type=given, decision=decision, name=name, arguments=(typed,))
+    number = ratio_as_number(checker, typed)  # 90 min / 1 h is 1.5, which is rounded, not 90
+    if number is None:
+        return None
+    kind = Numeric(True, unit_in(number))
+    return Function(span=expr.span, type=kind, decision=decision, name=name, arguments=(number,))
 
 
 def _distinct_elements(checker: Checker, expr: tree.Call, typed_args: list[TypedExpr]) -> TypedExpr | None:

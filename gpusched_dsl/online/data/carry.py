@@ -130,7 +130,7 @@ class Carrier:
     def kept_values(self, part: InstanceView, clock: LoopClock, past: Past | None) -> dict[str, KeptValues]:
         """Return the accumulated values in the next plan, of all elements, also those that no plan has any more.
 
-        Elements that no plan has had begin with the values of the scenario, where a right side reads its own last value.
+        Elements that no plan has had begin with the values of the scenario if a right side reads its own last value.
         """
         if not self.accumulated:
             return {}
@@ -195,8 +195,8 @@ class Carrier:
     def _stores(self, part: InstanceView, clock: LoopClock, past: Past | None) -> dict[str, ValueStore]:
         """Return the data of each right side, by its parameter.
 
-        Where it reads decisions, its nodes include those that have failed and on which the last plan has decisions still:
-        of jobs that ended, or of executed slots.
+        Where it reads decisions, its nodes include failed ones on which the last plan still has decisions: those of
+        jobs that ended, or of executed slots.
         """
         store = self._store_at(part, clock, past)
         wide = store

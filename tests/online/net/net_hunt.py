@@ -10,6 +10,10 @@ from typing import Any, Final
 
 from net_cases import drawn, smaller
 from net_roads import Told, check
+from state_cases import drawn_state, smaller_state
+from state_roads import check_state
+from state_window_roads import check_state_windows
+from state_windows import drawn_state_window, smaller_state_window
 from typed_cases import drawn_typed, smaller_typed
 from window_cases import drawn_window, smaller_window
 from window_roads import check_windows
@@ -42,6 +46,8 @@ class Net:
 EVENTS: Final = Net(drawn, check, smaller)
 TYPED: Final = Net(drawn_typed, check, smaller_typed)
 WINDOWS: Final = Net(drawn_window, check_windows, smaller_window)
+STATES: Final = Net(drawn_state, check_state, smaller_state)
+STATE_WINDOWS: Final = Net(drawn_state_window, check_state_windows, smaller_state_window)
 
 
 class DisagreementError(AssertionError):

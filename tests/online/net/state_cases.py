@@ -130,7 +130,7 @@ class Accumulator:
             "last": seen,
             "reset": f"if hour_of_day(now) < {self.hour!r}[h] then {self.reference} else {last} + {grown}",
             "cross": f"{last} + previous({other}) * (elapsed / 4[h])",
-            "done": f"sum[j in Jobs{team}] gpus[j] * done[j] * 1[h]" if self.index != "j" else "gpus[j] * done[j] * 1[h]",
+            "done": f"sum[j in Jobs{team}] gpus[j] * done[j] * 1[h]",
             "arrived": f"{last} + elapsed * sum[j in Jobs{team}] gpus[j]",
             "jobs": f"max({last}, sum[j in Jobs{team}] previous({self.other}[j]))",
             "restarts": f"{last} + 1[h] * max(0, max(previous(was[j]), "
@@ -251,7 +251,7 @@ def drawn_state(seed: int) -> StateCase:
     by_node = [a.name for a in accumulators if a.index == "n"]
     kinds = ("start", "resume", "migration", "halt", "boot")
     keeps = some(0.5)
-    return StateCase(
+    case = StateCase(
         seed, jobs,
         kinds=tuple(rng.choice(KINDS) for _ in range(nodes)),
         speed=tuple(rng.choice((0.5, 1.0, 2.0)) for _ in range(nodes)),
@@ -272,6 +272,16 @@ def drawn_state(seed: int) -> StateCase:
         repair=rng.randint(1, 5) * grid, ends=ends, stretch=stretch,
         inherited=frozenset(k for k in range(24) if some(0.5)) if some(0.2) else frozenset(),
     )  # fmt: skip
+    return calmed(case) if some(0.2) else case
+
+
+def calmed(case: StateCase) -> StateCase:
+    """The case without most of what keeps a run from fast replay."""
+    return replace(
+        case, keeps=True, replans=("arrival", "completion"), every=0.0, clocks=(), delays={}, costs={}, mtbf=(),
+        shown=(), clocked="", charged="", cost="", cost_clock="", limit=("", 0.0), resting=("", 0.0), ends=False,
+        stretch=False, hard=False, key="submitted",
+    )  # fmt: skip
 
 
 def _accumulators(rng: random.Random, dated: bool) -> tuple[Accumulator, ...]:
@@ -283,9 +293,9 @@ def _accumulators(rng: random.Random, dated: bool) -> tuple[Accumulator, ...]:
         coefficient = rng.choice(list(COEFFICIENTS))
         others = [(other, i) for other, i in shapes if other != name and set(i) <= set(index)]
         of_jobs = [other for other, i in shapes if i == "j" and other != name]
-        if form == "reset" and not dated or form == "cross" and not others:
+        if (form == "reset" and not dated) or (form == "cross" and not others):
             form = "sum"
-        if form in ("done", "arrived", "jobs") and index not in ("", "t") or form == "jobs" and not of_jobs:
+        if (form in ("done", "arrived", "jobs") and index not in ("", "t")) or (form == "jobs" and not of_jobs):
             form = "peak"
         if form == "restarts" and index != "j":
             form = "decay"
@@ -309,9 +319,7 @@ def _in_hours(found: tuple[Accumulator, ...]) -> tuple[Accumulator, ...]:
     """What others read counts in hours, as they do."""
     read = {a.other for a in found} | {a.rate.factor for a in found}
     return tuple(
-        replace(a, rate=replace(a.rate, coefficient="gpus"))
-        if a.name in read and a.rate.coefficient == "watts"
-        else a
+        replace(a, rate=replace(a.rate, coefficient="gpus")) if a.name in read and a.rate.coefficient == "watts" else a
         for a in found
     )
 
@@ -380,7 +388,8 @@ scenario S for Net {{
   {calendar}
   Teams = {{ {", ".join(TEAMS)} }};  Kinds = {{ {", ".join(KINDS)} }};
   table Nodes: kind speed rent[$/{u}] mtbf[{u}] = {table};
-  table Jobs: submitted[{u}] length[{u}] deadline[{u}] weight[$/{u}] gpus watts[kW] rate[$/{u}] team ends stretch = {jobs};
+  table Jobs: submitted[{u}] length[{u}] deadline[{u}] weight[$/{u}] gpus watts[kW] rate[$/{u}] team ends stretch =
+    {jobs};
   table Hours: tariff = {"  ".join(f"{h} {price}" for h, price in enumerate(case.tariff))};
 }}
 """
@@ -433,9 +442,7 @@ def _lines(case: StateCase) -> list[str]:
         inside = subscripts(f"{i} in {SETS[i]}" for i in a.index)
         runs = {"j": " * sum[n in Nodes] run[j, n]", "jk": " * sum[n in Nodes] run[j, n]", "jn": " * run[j, n]"}
         runs["n"] = " * sum[j in Jobs] run[j, n]"
-        lines.append(
-            f"charge of_{name}{inside} in $/h = 1[$/h/{a.unit}] * {a.reference}{runs.get(a.index, '')};"
-        )
+        lines.append(f"charge of_{name}{inside} in $/h = 1[$/h/{a.unit}] * {a.reference}{runs.get(a.index, '')};")
     if case.clocked:
         lines.append(
             f"charge clocked[j in Jobs] in $/h = 1[$/kWh] * watts[j] * {CLOCK[case.clocked].format('clock')} * "
@@ -443,6 +450,11 @@ def _lines(case: StateCase) -> list[str]:
         )
     lines += [f"charge {case.charged};"] if case.charged else []
     return lines
+
+
+def with_rate(case: StateCase, one: Accumulator, rate: Rate) -> StateCase:
+    found = (replace(a, rate=rate) if a == one else a for a in case.accumulators)
+    return replace(case, accumulators=tuple(found))
 
 
 def smaller_state(case: StateCase) -> list[StateCase]:
@@ -456,7 +468,7 @@ def smaller_state(case: StateCase) -> list[StateCase]:
         if b.name not in used
     ]
     found += [
-        replace(case, accumulators=tuple(replace(a, rate=replace(a.rate, **{what: less})) if a == b else a for a in case.accumulators))
+        with_rate(case, b, replace(b.rate, **{what: less}))
         for b in case.accumulators
         for what, less in (("factor", ""), ("shape", "plain"))
         if getattr(b.rate, what) != less
@@ -467,7 +479,8 @@ def smaller_state(case: StateCase) -> list[StateCase]:
     for name, less in (
         ("mtbf", ()), ("clocks", ()), ("ends", False), ("stretch", False), ("inherited", frozenset()), ("clocked", ""),
         ("cost", ""), ("cost_clock", ""), ("charged", ""), ("key", "submitted"), ("limit", ("", 0.0)),
-        ("resting", ("", 0.0)), ("descending", False), ("every", 0.0), ("stops", False), ("keeps", True), ("hard", False),
+        ("resting", ("", 0.0)), ("descending", False), ("every", 0.0), ("stops", False),
+        ("keeps", True), ("hard", False),
     ):  # fmt: skip
         if getattr(case, name) != less and not (name == "keeps" and case.hard):
             if name in ("every", "clocks") and "completion" not in case.replans:

@@ -1,4 +1,4 @@
-"""The simulator for accumulated values and the clock, from `docs/state.md`, `docs/dates.md` and `docs/online.md` alone."""
+"""The simulator for accumulated values and the clock, from the pages state.md, dates.md and online.md alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from net_simulator import NEAR, Running, Simulation, in_order
+from net_simulator import Running, Simulation, in_order
 from state_cases import DAYS, HOLIDAYS, KINDS, LEAST, TEAMS, Accumulator, Rate, StateCase
 
 Element = tuple[Any, ...]
@@ -184,7 +184,9 @@ class StateSimulation(Simulation):
         mine = {"j": j, "n": n, "t": case.jobs[j].team, "k": case.kinds[n]}
         return all(mine[name] == value for name, value in names.items() if kinds or name != "k")
 
-    def rate(self, rate: Rate, index: str, element: Element, decisions: Iterable[tuple[int, int]], *, inside: bool) -> float:
+    def rate(
+        self, rate: Rate, index: str, element: Element, decisions: Iterable[tuple[int, int]], *, inside: bool
+    ) -> float:
         """What decisions amount to; within `executed` with what the last plan knew."""
         case = self.case
         weigh: Callable[[int, int], float] = {
@@ -245,9 +247,7 @@ class StateSimulation(Simulation):
         if a.form == "restarts":
             ran = max(self.was.get(element[0], 0.0), float(self.grown.get(("was", element), 0.0) > 0))
             return before + max(0.0, ran - (self.jobs[element[0]].state == "running"))
-        members = [
-            one for one in self.jobs if one.state != "future" and self.belongs(a.index, element, one.number, 0)
-        ]
+        members = [one for one in self.jobs if one.state != "future" and self.belongs(a.index, element, one.number, 0)]
         if a.form == "done":
             return sum(one.job.gpus * one.done for one in members)
         if a.form == "arrived":

@@ -112,10 +112,18 @@ class StateWindowSimulation(WindowSimulation):
         if not self.known:
             shares = done if case.share == "done" else dict.fromkeys(TEAMS, had)
             zero: dict[int, float] = {}
-            return {"top": top, "used": used, "had": shares, "last_load": 0.0, "was": zero, "restarts": zero, "since": zero}
+            return {
+                "top": top,
+                "used": used,
+                "had": shares,
+                "last_load": 0.0,
+                "was": zero,
+                "restarts": zero,
+                "since": zero,
+            }
         slots, hours = range(self.begun, slot), (slot - self.begun) * case.slot
         loads = [self.load(self.train, h) for h in slots]
-        amounts = {t: 0.0 for t in TEAMS}
+        amounts = dict.fromkeys(TEAMS, 0.0)
         for j, _, h in self.train:
             if h in slots:
                 dear = self.tariff[h] * (1 + last["used"] / 10) if case.share == "dear" else 1.0
@@ -135,9 +143,7 @@ class StateWindowSimulation(WindowSimulation):
         if case.usage == "day" and self.wall.hour_of_day(self.now) < 6:
             energy = used
         was = {one.number: float(any((one.number, slot - 1) == (j, h) for j, _, h in self.train)) for one in there}
-        restarts = {
-            j: last["restarts"].get(j, 0.0) + max(0.0, last["was"].get(j, 0.0) - was[j]) for j in was
-        }
+        restarts = {j: last["restarts"].get(j, 0.0) + max(0.0, last["was"].get(j, 0.0) - was[j]) for j in was}
         since = {j: last["since"].get(j, 0.0) + hours if was[j] else 0.0 for j in was}
         return {
             "top": highest, "used": energy, "had": shares, "last_load": loads[-1], "was": was, "restarts": restarts,

@@ -18,7 +18,8 @@ PEAKS: Final = {  # the highest load so far
 }
 USES: Final = {  # the energy so far
     "energy": "previous(used) + executed(sum[h in Slots] slot * load[h])",
-    "nodes": "previous(used) + executed(sum[j in Jobs, k in Nodes, h in Slots] slot * power[j] * draw[k] * train[j, k, h])",
+    "nodes": "previous(used)"
+    " + executed(sum[j in Jobs, k in Nodes, h in Slots] slot * power[j] * draw[k] * train[j, k, h])",
     "day": "if hour_of_day(now * slot) < 6[h] then used else previous(used) + executed(sum[h in Slots] slot * load[h])",
 }
 SHARES: Final = {  # the slots of a team so far
@@ -33,7 +34,8 @@ TARIFFS: Final = {
     "basic": "basic[h]",
     "hour": "basic[h] * (1 + hour_of_day(number[h] * slot) / 24[h])",
     "weekday": "basic[h] * weekday(number[h] * slot)",
-    "office": "basic[h] * (if weekday(number[h] * slot) <= 5 and 9[h] <= hour_of_day(number[h] * slot) and hour_of_day(number[h] * slot) < 18[h]"
+    "office": "basic[h] * (if weekday(number[h] * slot) <= 5 and 9[h] <= hour_of_day(number[h] * slot)"
+    " and hour_of_day(number[h] * slot) < 18[h]"
     " then 3 else 1)",
     "holiday": "basic[h] * (if is_holiday(number[h] * slot) then 4 else 1)",
 }
@@ -110,7 +112,9 @@ def drawn_state_window(seed: int) -> StateWindowCase:
 
     horizon, slot = rng.randint(3, 9), rng.choice((0.25, 0.5, 1.0, 2.0))
     ends, stretch = some(0.2), some(0.2)
-    nodes_at, jobs_at, lookahead = rng.choice(((1, 1, 4), (1, 2, 3), (2, 2, 2), (1, 3, 3), (2, 2, 3), (1, 3, 2), (2, 3, 2)))
+    nodes_at, jobs_at, lookahead = rng.choice(
+        ((1, 1, 4), (1, 2, 3), (2, 2, 2), (1, 3, 3), (2, 2, 3), (1, 3, 2), (2, 3, 2))
+    )
     jobs = tuple(
         WindowJob(
             arrives=rng.choice((0, 0, 0, 1, 2, 0.5, 1.25, horizon - 1, -1)),
@@ -150,7 +154,8 @@ def drawn_state_window(seed: int) -> StateWindowCase:
         usage=rng.choice(("energy", "nodes", "day")) if calendar else rng.choice(("energy", "nodes")),
         share=rng.choice(tuple(SHARES)), half=rng.choice((0.5, 2.0)), month=rng.randint(2, 5),
         start=(rng.choice((0.0, 2.5)), rng.choice((0.0, 3.0)), rng.choice((0.0, 1.0))),
-        demand=round(rng.uniform(1, 6), 3) if some(0.6) else 0.0, climb=round(rng.uniform(0.2, 2), 3) if some(0.4) else 0.0,
+        demand=round(rng.uniform(1, 6), 3) if some(0.6) else 0.0,
+        climb=round(rng.uniform(0.2, 2), 3) if some(0.4) else 0.0,
         rise=rng.choice((6.125, 9.125)) if some(0.3) else 0.0,
         budget=round(rng.uniform(4, 20), 3) * slot if some(0.4) else 0.0,
         restarts=round(rng.uniform(0.5, 3), 3) if some(0.4) else 0.0,
@@ -185,12 +190,9 @@ def text_of(case: StateWindowCase) -> str:
         rows.append(f"constraint in_budget: used + (sum[h in Slots] slot * load[h]) <= {case.budget!r}[kWh] + excess;")
     if case.restarts:
         declared.append("var starts[Jobs, Slots] >= 0;")
-        terms.append(
-            f"restarting: sum[j in Jobs, h in Slots] {case.restarts!r}[$] * (1 + restarts[j]) * starts[j, h];"
-        )
+        terms.append(f"restarting: sum[j in Jobs, h in Slots] {case.restarts!r}[$] * (1 + restarts[j]) * starts[j, h];")
         rows.append(
-            "constraint started[j in Jobs, h in Slots]: "
-            "starts[j, h] >= active[j, h] - (active[j, h-1] else was[j]);"
+            "constraint started[j in Jobs, h in Slots]: starts[j, h] >= active[j, h] - (active[j, h-1] else was[j]);"
         )
     if case.guaranteed:
         rows.append(
@@ -268,7 +270,8 @@ def _lines(case: StateWindowCase) -> list[str]:
         )
     if case.guaranteed:
         lines.append(
-            "carry since[j] = if sum[k in Nodes] train[j, k, committed] > 0.5 then previous(since[j]) + elapsed else 0[h];"
+            "carry since[j] = if sum[k in Nodes] train[j, k, committed] > 0.5"
+            " then previous(since[j]) + elapsed else 0[h];"
         )
     lines += ["ends at ends[j] * length[j];"] if case.ends else []
     lines += ["stretch stretch[j];"] if case.stretch else []

@@ -262,13 +262,21 @@ def _real(function: Callable[[float], float]) -> Callable[[Quantity], Quantity]:
     return apply
 
 
+def _rounding(function: Callable[[Fraction], int]) -> Callable[[Quantity], Quantity]:
+    def apply(value: Quantity) -> Quantity:
+        unit = DIMENSIONLESS if value.unit.is_dimensionless else value.unit  # 90 min / 1 h is 1.5
+        return Quantity(Fraction(function(value.number_in(unit))), unit)
+
+    return apply
+
+
 _FUNCTIONS: Mapping[str, Callable[[Quantity], Quantity]] = {
     "min": lambda value: value,
     "max": lambda value: value,
     "abs": lambda value: Quantity(abs(value.number), value.unit),
-    "floor": lambda value: Quantity(Fraction(math.floor(value.number)), value.unit),
-    "ceil": lambda value: Quantity(Fraction(math.ceil(value.number)), value.unit),
-    "round": lambda value: Quantity(Fraction(math.floor(value.number + Fraction(1, 2))), value.unit),
+    "floor": _rounding(math.floor),
+    "ceil": _rounding(math.ceil),
+    "round": _rounding(lambda number: math.floor(number + Fraction(1, 2))),
     "sqrt": _real(math.sqrt),
     "exp": _real(math.exp),
     "log": _real(math.log),

@@ -1,0 +1,64 @@
+"""Random blocks with accumulated values and dates: equal by every road, and by simulators based on the pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from net_hunt import STATE_WINDOWS, STATES, hunt
+from state_cases import StateCase, drawn_state, text_of
+from state_roads import check_state
+from state_window_roads import check_state_windows
+from state_windows import StateWindowCase, drawn_state_window
+from state_windows import text_of as text_of_window
+
+WITH_JOURNAL = 8  # one case in so many is recorded, killed and resumed, and live
+
+
+def test_twenty_five_random_runs_with_accumulated_values(tmp_path: Path) -> None:
+    counts = hunt(STATES, range(25), tmp_path, WITH_JOURNAL)
+    assert counts["cases"] == 25
+    assert counts["finished"] >= 15, counts
+
+
+def test_fifteen_random_windows_with_accumulated_values(tmp_path: Path) -> None:
+    counts = hunt(STATE_WINDOWS, range(15), tmp_path, WITH_JOURNAL)
+    assert counts["horizon"] == counts["cases"] == 15
+    assert counts["plans"] >= 50, counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_runs_with_accumulated_values(part: int, tmp_path: Path) -> None:
+    first = 10_000 + 350 * part
+    counts = hunt(STATES, range(first, first + 350), tmp_path, WITH_JOURNAL)
+    assert counts["finished"] >= 200, counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(5))
+def test_many_random_windows_with_accumulated_values(part: int, tmp_path: Path) -> None:
+    first = 10_000 + 300 * part
+    assert hunt(STATE_WINDOWS, range(first, first + 300), tmp_path, WITH_JOURNAL)["plans"] >= 1000
+
+
+def test_the_net_catches_another_half_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks that are run have another half-life than the cases of the simulator."""
+    cases = [c for c in map(drawn_state, range(25)) if any(a.form == "decay" for a in c.accumulators)]
+    assert not any(check_state(case).wrong for case in cases)
+    own = text_of
+
+    def other(case: StateCase) -> str:
+        return own(replace(case, accumulators=tuple(replace(a, half=0.25) for a in case.accumulators)))
+
+    monkeypatch.setattr(StateCase, "text", property(other))
+    assert any(check_state(case).wrong for case in cases)
+
+
+def test_the_net_catches_a_budget_that_begins_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = next(c for c in map(drawn_state_window, range(1000)) if c.budget and c.usage == "energy")
+    assert not check_state_windows(case).wrong
+    top, used, had = case.start
+    monkeypatch.setattr(StateWindowCase, "text", text_of_window(replace(case, start=(top, used + 1, had))))
+    assert any("used" in wrong for wrong in check_state_windows(case).wrong)
