@@ -173,8 +173,8 @@ def test_unit_of_a_node() -> None:
     ("expression", "value"),
     [
         ("floor(t / 1[h])", 1), ("ceil(t / 1[h])", 2), ("round(t / 1[h])", 2), ("floor(35[%] + t / 1[h])", 1),
-    text = f"model M {{ param t in min;  param p = {expression};  var x;  minimize o: x;"
-    text += "  constraint c: x >= p; }"
+        ("floor(floor(t / 1[h]) / 1[min/h])", 60), ("floor(t) / 1[min]", 95), ("floor(t / 1[min])", 95),
+        ("floor(250[%])", 2),
         ("(if floor(t / 1[h]) == 1 then 5 else 0)", 5), ("(if 1.2 * floor(t / 1[h]) == 1.2 then 5 else 0)", 5),
     ],
 )  # fmt: skip
