@@ -118,6 +118,13 @@ policy Elsewhere for Machines {
 
 
 @pytest.fixture
+def without_stock() -> tuple[str, ...]:
+    """Options of `rented` for which no plan satisfies the model: three VMs are wanted, and none is in stock."""
+    values = ("node_rule=force", *(f'stock["{name}"]=0' for name in ("v1", "v2", "v3")))
+    return tuple(word for value in values for word in ("--set", value))
+
+
+@pytest.fixture
 def rented(tmp_path: Path) -> Callable[..., Path]:
     """A file with the three jobs of Figure 1, some policies and what is added to it."""
 

@@ -117,11 +117,12 @@ def test_a_test_without_a_method_uses_highs(gsdsl: Run, variant: Callable[..., P
 
 
 PLANS = """
+scenario Scarce extends Small { node_rule = force; stock["v1"] = 0; stock["v2"] = 0; stock["v3"] = 0; }
 test Plans {
   solve Small with Greedy, highs (gap = 0), Drawn (seed = 1, judge = scip), scip (gap = 0);
   expect total >= 0.92875;
   expect sum[j in Jobs, n in Nodes, (v, g) in Configs] run[j, n, v, g] == 3;
-  solve Small (node_rule = force) with Lazy;
+  solve Scarce with Lazy;
   expect status == broken;
 }
 """
@@ -135,7 +136,7 @@ def test_policies_run_where_they_are_named(gsdsl: Run, rented: Callable[..., Pat
         "  PASS  Plans: solve Small with highs",
         "  PASS  Plans: solve Small with Drawn",
         "  PASS  Plans: solve Small with scip",
-        "  PASS  Plans: solve Small (node_rule = force) with Lazy",
+        "  PASS  Plans: solve Scarce with Lazy",
     ]
     only = gsdsl("test", rented(PLANS), "--backend", "Greedy")
     assert "1 passed in" in only.out

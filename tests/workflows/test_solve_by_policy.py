@@ -269,8 +269,12 @@ def test_a_chain_of_rows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_jobs_that_run_after_their_due_dates_are_named() -> None:
-    """FIFO runs T3 in slot 2, and in the hard mode the model has no such element after its due date."""
-    text = 'import "gsdsl:price_aware/tests/policies.gsm"; scenario Late extends Baselines { due["T3"] = 1; }'
+    """FIFO runs T3 in slot 2, and in the hard mode the model has no such element after its due date.
+
+    All three jobs are due in slot 1, so no other order of the queue helps.
+    """
+    due = " ".join(f'due["{job}"] = 1;' for job in ("T1", "T2", "T3"))
+    text = f'import "gsdsl:price_aware/tests/policies.gsm"; scenario Late extends Baselines {{ {due} }}'
     model = gs.loads(text)
     [warning] = [w for w in model.solve("Late", method="FIFO").warnings if w.code == "GSM4015"]
     assert warning.notes[-1].startswith("the plan runs `T3` where the model does not permit it: there is no `train[T3,")

@@ -227,7 +227,7 @@ def test_changes_cost_once_for_a_gang() -> None:
     """A gang of two nodes that moves has one delay and one cost; each of its nodes is booted."""
     text = TWO.text().replace(
         "carry clock = now;",
-        "carry clock = now;  on start delay 0.5[h] costs 3;  on boot delay 0.1[h] costs 0.25;",
+        "carry clock = now;  on start delay 0.5[h] costs 3[$];  on boot delay 0.1[h] costs 0.25[$];",
     )
     world = run(text, "Packed").world
     assert world.end[:2] == pytest.approx([2.5, 1.7])
