@@ -45,6 +45,8 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
     def decide(self, why: tuple[str, ...] = ()) -> PlanningResult | None:
         """Plan if the applied events require it, if the period is over, or if the policy requested this time."""
         reasons = list(dict.fromkeys(w for w in self._pending_reasons if self.online.replans_on(w)))
+        if self._begins_anew():
+            self.last_plan_time = -np.inf
         self._pending_reasons = []
         if self.period_is_over(reasons):
             reasons.append("period")
@@ -61,6 +63,16 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
             violation = result.plan.violation
             self._unreported.append(decision_of(self.steps[-1], self.current_plan, variables, self.codes, violation))
         return result
+
+    def _begins_anew(self) -> bool:
+        """Whether all present jobs arrived at this time, so that the cluster was empty, and something is new.
+
+        At one time completions come first, whatever the order of the events.
+        """
+        world = self.world
+        present, near = world.present(), world.now - world.tolerance()
+        is_new = bool(self._pending_reasons) or self.last_plan_time < near
+        return is_new and len(present) > 0 and bool((world.arrival[present] >= near).all())
 
     def decision(self) -> Decided | None:
         """Return the last decision without jobs that do not run any more, which no later decision may name.

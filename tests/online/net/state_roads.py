@@ -22,7 +22,6 @@ from state_simulator import Element, StateSimulation
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.ir.domains import decode
-from gpusched_dsl.online.run_record import RunOutcome
 
 PLANS = 150  # after which a case is no use: its budget stops a job for ever
 Seen = list[dict[str, dict[Element, float]]]  # by plan, accumulator and element
@@ -45,17 +44,8 @@ def check_state(case: StateCase, folder: Path | None = None) -> Told:
     wrong += against_simulator(run, slow) + parts_of(run)
     if folder is not None:
         wrong += journalled(workspace, run, folder, case.seed)
-        if not arrives_at_an_end(case, run):
-            wrong += lived(workspace, case, run, slow, folder)
+        wrong += lived(workspace, case, run, slow, folder)
     return Told(wrong, fast is not None, len(run.steps), run.ended, run.total)
-
-
-def arrives_at_an_end(case: StateCase, run: RunOutcome) -> bool:
-    """Whether a job comes when another one ends: live, jobs of the scenario come before the events of that time."""
-    ends = run.world.end[~np.isnan(run.world.end)]
-    return bool(case.every) and any(
-        near(ends[k : k + 1], np.array([job.submitted])) for k in range(len(ends)) for job in case.jobs
-    )
 
 
 def known(case: StateCase, instance: Instance) -> dict[str, dict[Element, float]]:
