@@ -139,7 +139,10 @@ def take_out(work: Workload, plan: Schedule, j: int) -> None:
 @compiled_in_place
 def _put_in(work: Workload, plan: Schedule, j: int, w: int, n: int, g: int) -> None:
     if plan.opened[n] == NONE:
-        plan.opened[n] = plan.opened.max() + 1
+        last = NONE
+        for turn in plan.opened:  # no `max()`: with Numba 0.68 it makes an array, which `in_place` functions must not
+            last = max(last, turn)
+        plan.opened[n] = last + 1
     plan.jobs[n] += 1
     if g >= 0:
         if plan.spare[n, g] == NONE:

@@ -76,13 +76,10 @@ def insert_job(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: i
                             continue
                     elif delta.usable[w] == 0 or not is_open_to(work, plan, a, m, w):
                         continue
-                    if guard is not None:
-                        if without != elsewhere:
-                            enter_others(guard, plan, delta.usable, work, elsewhere, m, other)
-                            without = elsewhere
-                        if w != NONE and not take(guard, column_of(guard, w, m), 1.0):
-                            undo(guard, 0)
-                            continue
+                    if not enter_first(guard, plan, delta.usable, work, elsewhere, without != elsewhere, m, other, w):
+                        without = elsewhere
+                        continue
+                    without = elsewhere
                     copy_schedule(plan, trial)
                     if insert_first(work, trial, delta.usable, own, a, m, w):
                         jobs, stay = (by_unit, step == 0) if at % 2 == 0 else (by_job, False)
@@ -90,11 +87,11 @@ def insert_job(work: Workload, plan: Schedule, delta: DeltaEvaluation, length: i
                         gain = price(work, trial, delta.price_kind) - delta.sums[0]
                         if gain < best - margin:
                             without = UNKNOWN
-                            if guard is None or holds(guard, trial.node, trial.way):
+                            if obeys(guard, trial.node, trial.way):
                                 best = gain
                                 copy_schedule(trial, found)
-                    if guard is not None and without != UNKNOWN:
-                        undo(guard, 0)
+                    if without != UNKNOWN:
+                        take_back(guard)
     if best == 0.0:
         return np.inf
     write_difference(plan, found, change)
@@ -158,6 +155,49 @@ def is_open_to(work: Workload, plan: Schedule, a: int, m: int, w: int) -> bool:
         if plan.kind[n] == k and plan.jobs[n] > 0 and not (leaves and plan.node[a] == n):
             rented += 1
     return bool(rented < work.stock[k])
+
+
+@compiled_in_place
+def enter_first(
+    guard: RowGuard | None,
+    plan: Schedule,
+    usable: Ints,
+    work: Workload,
+    elsewhere: int,
+    anew: bool,
+    m: int,
+    other: int,
+    w: int,
+) -> bool:
+    """Let the others run, if the rows have to know them `anew`, and a job in way w on node m (NONE: it waits).
+
+    Returns whether no row is broken; if one is, the job is taken back. Without rows the argument is None: functions
+    that are compiled leave out what follows such a test of an argument, but not of a field.
+    """
+    if guard is None:
+        return True
+    if anew:
+        enter_others(guard, plan, usable, work, elsewhere, m, other)
+    if w != NONE and not take(guard, column_of(guard, w, m), 1.0):
+        undo(guard, 0)
+        return False
+    return True
+
+
+@compiled_in_place
+def take_back(guard: RowGuard | None) -> None:
+    """Take back all but the others."""
+    if guard is None:
+        return
+    undo(guard, 0)
+
+
+@compiled_in_place
+def obeys(guard: RowGuard | None, node: Ints, way: Ints) -> bool:
+    """Whether a plan breaks no row."""
+    if guard is None:
+        return True
+    return holds(guard, node, way)
 
 
 @compiled_in_place
