@@ -40,7 +40,7 @@ def test_backfilling(seed: int) -> None:
     queue = np.random.default_rng(seed).permutation(len(work.due))
     for every in (False, True):
         plan, reserved = nothing(work), np.full(len(work.due), np.inf)
-        backfill(ways_of(work), np.concatenate(ranked), queue, every, plan, reserved)
+        backfill(ways_of(work), np.concatenate(ranked), queue, every, plan, reserved, None)
         plain, expected, starts = Plain(work), {}, np.full(len(work.due), np.inf)
         for j in queue.tolist():
             stay = next((s for w in ranked[j] if (s := plain.seat(j, w)) is not None), None)
@@ -60,7 +60,7 @@ def test_fair_share(seed: int) -> None:
     user, share, quota = rng.integers(0, 2, jobs), np.array([1.0, 2.0]), np.array([3.0, 4.0])
     plan = nothing(work)
     queue, used = np.arange(jobs), np.zeros(2)
-    take_turns(ways_of(work), np.concatenate(ranked), queue, user, share, quota, used, plan)
+    take_turns(ways_of(work), np.concatenate(ranked), queue, user, share, quota, used, plan, None)
     plain, expected, taken = Plain(work), {}, [0.0, 0.0]
     waiting = [[j for j in range(jobs) if user[j] == u] for u in (0, 1)]
     while any(waiting):
@@ -117,7 +117,7 @@ def test_ways_in_an_order(seed: int) -> None:
     work = random_workload(seed)
     order = np.random.default_rng(seed).permutation(len(work.job))
     plan, plain, expected = nothing(work), Plain(work), {}
-    place_ways(ways_of(work), order, plan)
+    place_ways(ways_of(work), order, plan, None)
     for w in order.tolist():
         j = int(work.job[w])
         if j not in expected and (stay := plain.seat(j, w)) is not None:

@@ -18,7 +18,7 @@ def one_pass(work: Workload, lines: Instructions, start: Schedule, turn: int, rn
     plan = Schedule._make(array.copy() for array in start)
     pool = make_pool(plan, 1)
     look, scratch = look_up(work), make_scratch(work, lines.node_list)
-    draw_passes(work, look, lines, scratch, start, plan, pool, turn, turn + 1, TOTAL, rng)
+    draw_passes(work, look, lines, scratch, start, plan, pool, turn, turn + 1, TOTAL, rng, None, True)
     kept = pooled_schedule(pool, 0, plan)
     assert all(np.array_equal(one, other) for one, other in zip(kept, plan, strict=True))
     return plan

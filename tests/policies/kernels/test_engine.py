@@ -179,7 +179,7 @@ def test_the_pool_holds_the_best_different_schedules() -> None:
         for turn in range(41):
             pool = make_pool(start, 1)
             plan = empty_schedule(work)
-            draw_passes(work, look, lines, scratch, start, plan, pool, turn, turn + 1, 0, stream)
+            draw_passes(work, look, lines, scratch, start, plan, pool, turn, turn + 1, 0, stream, None, True)
             made = pooled_schedule(pool, 0, plan)
             mark = (told(work, made), sorted(made.used[made.jobs > 0].tolist()))
             if all(mark != other for _, _, other in seen):
