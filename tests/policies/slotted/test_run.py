@@ -109,8 +109,10 @@ LATE = 'scenario Late extends Baselines { due["T3"] = 1; }\n'
 
 @pytest.mark.slow
 def test_a_job_that_ends_late_breaks_the_hard_mode() -> None:
-    case = case_of(LATE, "Late", "FIFO")
-    assert case.plan().statistics["values_without_variable"] == 1
+    """All three jobs are due in slot 1, so no other order of the queue helps."""
+    due = " ".join(f'due["{job}"] = 1;' for job in ("T1", "T2", "T3"))
+    case = case_of(f"scenario Late extends Baselines {{ {due} }}\n", "Late", "FIFO")
+    assert case.plan().statistics["values_without_variable"] > 0
     solved, warnings = case.judged()
     assert solved.status == "broken"
     assert warnings == ["GSM4015"]
