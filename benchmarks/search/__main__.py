@@ -1,7 +1,7 @@
 """The local search against solvers in equal time: `python -m benchmarks.search [CASE ...] [--methods NAME,...]`.
 
 Each method runs in a process of its own with one thread, and is stopped after the same CPU seconds, counted from when
-it gets the built problem, so that a busy machine favours none. Its time limit, of which methods take shares, is as much
+it gets the built problem, so that a busy machine favours none. Its time limit, which methods divide, is as much
 longer as the machine is busy.
 """
 

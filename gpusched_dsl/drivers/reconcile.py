@@ -125,7 +125,7 @@ def _in_order(
 ) -> tuple[list[Action], list[Action], list[str]]:
     """The moves and starts of now, and the jobs for whose starts no move makes room.
 
-    Starts of later rounds are not among these: they wait for moves, each of which is watched itself. The order counts
+    Starts of later rounds are not among these: they wait for moves, which are watched themselves. The order counts
     GPUs as free that jobs are leaving; a job leaves its place only once its new place is free.
     """
     jobs, free = observation.jobs, free_gpus(plan, observation)

@@ -119,7 +119,7 @@ def test_a_run_that_is_stopped_and_continued_does_the_same(tmp_path: Path, stops
 
 
 def test_slots_in_which_the_cluster_does_not_answer(tmp_path: Path) -> None:
-    """The plan of 8 slots goes on without observations; then slots pass without a plan, and that is told."""
+    """The plan of 8 slots goes on without observations; then slots pass without a plan, with a warning."""
     cluster, told = three_jobs(), list[Diagnostic]()
     path = page_files(tmp_path)
     (tmp_path / "prices.jsonl").touch()

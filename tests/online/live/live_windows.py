@@ -117,7 +117,7 @@ def simulated(setup: RunSetup, slots: int) -> tuple[Decisions, list[Event]]:
 
 
 class EventLines:
-    """Follows `LineSource` over events of which those of one time are available together."""
+    """Follows `LineSource` over events; those of one time are available together."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         self.lines = deque(line(event["kind"], f"e{k}", **_others(event)) for k, event in enumerate(events))
@@ -164,7 +164,7 @@ def longer(case: WindowCase) -> WindowCase:
     )
 
 
-# --- a model of which the plans are known by heart --------------------------------------------------------------------
+# --- a model with plans that are known by heart -----------------------------------------------------------------------
 
 CHEAP = """
 model Cheap "Each job trains in the cheapest hours of the window; what is left is dear" {

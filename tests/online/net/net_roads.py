@@ -197,7 +197,7 @@ def estimated(workspace: Workspace, case: Case | TypedCase, loop: RunOutcome) ->
 
 
 def lived(workspace: Workspace, case: Case | TypedCase, loop: RunOutcome, slow: Simulation, folder: Path) -> list[str]:
-    """A live session that hears of what happened in the run: the same decisions, the same bill."""
+    """A live session with the events of the run: the same decisions, the same bill."""
     file, out = folder / f"live{case.seed}.jsonl", io.BytesIO()
     file.write_bytes(b"".join(events_of(case, loop, slow)))
     run_live_loop(workspace, str(file), out, CONFIG)

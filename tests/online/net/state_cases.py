@@ -160,7 +160,7 @@ class Accumulator:
 
 @dataclass(frozen=True)
 class StateCase:
-    """One block with its data, times in units of the run's clock, of which an hour has `per_hour`."""
+    """One block with its data, times in units of the run's clock, `per_hour` in an hour."""
 
     seed: int
     jobs: tuple[StateJob, ...]

@@ -124,7 +124,7 @@ def journalled(workspace: Workspace, case: StateWindowCase, run: RunOutcome, fol
 def lived(
     workspace: Workspace, case: StateWindowCase, run: RunOutcome, slow: StateWindowSimulation, folder: Path
 ) -> list[str]:
-    """A live session that hears of what happened in the run: the same plans, the same bill.
+    """A live session with the events of the run: the same plans, the same bill.
 
     It ends before the first window that goes beyond the horizon: a live run adds further slots.
     """

@@ -61,30 +61,13 @@ class StateWindowSimulation(WindowSimulation):
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 
-    def run(self) -> StateWindowSimulation:
-        case, until, begun, ended = self.case, 0, 0, False
-        for slot in range(case.horizon):
-            self.terms_before.append({**self.terms, **self.charges(begun, slot)})
-            happened = self.happen(slot) | ({"completion"} if ended else set())
-            why = happened if self.any_event else happened & set(case.triggers or ())
-            if slot >= until:
-                why.add("window")
-            if self.clock_shows(slot):
-                why.add("clock")
-            if why:
-                self.charge(begun, slot)
-                self.plan(slot, why)
-                begun, until = slot, slot + (case.every or case.commit)
-                ended = False
-            if self.wrong:
-                return self
-            ended = self.execute(slot) or (ended and not why)
-        self.charge(begun, case.horizon)
-        return self
+    def note(self, begun: int, slot: int) -> None:
+        self.terms_before.append({**self.terms, **self.charges(begun, slot)})
 
-    @property
-    def any_event(self) -> bool:
-        return self.case.triggers is None and not self.case.clocks
+    def reasons(self, slot: int, happened: set[str]) -> set[str]:
+        any_event = self.case.triggers is None and not self.case.clocks
+        found = happened if any_event else happened & set(self.case.triggers or ())
+        return found | ({"clock"} if self.clock_shows(slot) else set())
 
     def clock_shows(self, slot: int) -> bool:
         """Whether the clock has shown one of the times since the last slot began."""

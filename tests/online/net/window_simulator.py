@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Self
 
 from window_cases import WindowCase, WindowJob
 from window_optimum import View, best, broken_rows, objective
@@ -72,11 +73,11 @@ class WindowSimulation:
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 
-    def run(self) -> WindowSimulation:
+    def run(self) -> Self:
         case, until, begun, ended = self.case, 0, 0, False
         for slot in range(case.horizon):
-            happened = self.happen(slot) | ({"completion"} if ended else set())
-            why = happened if case.triggers is None else happened & set(case.triggers)
+            self.note(begun, slot)
+            why = self.reasons(slot, self.happen(slot) | ({"completion"} if ended else set()))
             if slot >= until:
                 why.add("window")
             if why:
@@ -89,6 +90,13 @@ class WindowSimulation:
             ended = self.execute(slot) or (ended and not why)
         self.charge(begun, case.horizon)
         return self
+
+    def note(self, begun: int, slot: int) -> None:
+        """Nothing is noted before a slot here."""
+
+    def reasons(self, slot: int, happened: set[str]) -> set[str]:
+        """Which events ask for a plan at the beginning of a slot."""
+        return happened if self.case.triggers is None else happened & set(self.case.triggers)
 
     def happen(self, slot: int) -> set[str]:
         """Failures and recoveries by the beginning of the slot, then arrivals."""

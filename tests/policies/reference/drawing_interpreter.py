@@ -1,4 +1,4 @@
-"""Draws of policies, carried out slowly: passes with drawn queues, ways and nodes, of which the cheapest plan is kept.
+"""Draws of policies, carried out slowly: the cheapest plan of passes with drawn queues, ways and nodes.
 
 Numbers are drawn in the order of the text: neighbours of the queue from the front to the back, then of each job in its
 turn its way, if there are several, and its node, if there are several.
