@@ -32,6 +32,7 @@ LAYERS = [
     "gpusched_dsl.workflows",
     "gpusched_dsl.campaigns",
     "gpusched_dsl.drivers",
+    "gpusched_dsl.inspecting",
     "gpusched_dsl.service",
     "gpusched_dsl.language_server",
     "gpusched_dsl.assistants",
