@@ -12,6 +12,8 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 if TYPE_CHECKING:
     from gpusched_dsl.language.blocks.campaigns.campaign import HasCampaigns, RunObstacles
     from gpusched_dsl.language.blocks.policies.policy import HasPolicies
+    from gpusched_dsl.language.checked_online import CheckedOnline
+    from gpusched_dsl.language.checked_policy import CheckedPolicy
 
     class HasBlocks(HasCampaigns, HasPolicies, Protocol):
         """The part of a workspace that is needed here."""
@@ -38,12 +40,12 @@ def check_blocks(
         from gpusched_dsl.language.blocks.policies.policy import check_policy
 
         for policy in workspace.policies.values():
-            check_policy(workspace, policy, diagnostics, known=known)
+            _require_calendar(workspace, check_policy(workspace, policy, diagnostics, known=known), diagnostics)
     if workspace.onlines:
         from gpusched_dsl.language.blocks.online.online_block import check_online
 
         for online in workspace.onlines.values():
-            check_online(workspace, online, diagnostics)
+            _require_calendar(workspace, check_online(workspace, online, diagnostics), diagnostics)
     if workspace.tests:
         from gpusched_dsl.language.blocks.tests.test_block import check_test
 
@@ -54,3 +56,13 @@ def check_blocks(
 
         for campaign in workspace.campaigns.values():
             check_campaign(workspace, campaign, diagnostics, known, known_measures, obstacles)
+
+
+def _require_calendar(
+    workspace: HasBlocks, block: CheckedOnline | CheckedPolicy | None, diagnostics: Diagnostics
+) -> None:
+    if block is None:
+        return
+    from gpusched_dsl.language.blocks.missing_calendar import warn_of_missing_calendar
+
+    warn_of_missing_calendar(workspace, block, diagnostics)
