@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,10 +48,25 @@ def solve_pooled(
     start: Floats | None = None,
     monitor: Monitor | None = None,
 ) -> tuple[AggregatedProblem, Solution]:
-    """Return the problem with the last examined patterns, and its solution with a bound for all patterns."""
+    """Return the problem with the last examined patterns, and its solution with a bound for all patterns.
+
+    By a backend that proves nothing the solution has no bound: nobody asked for one.
+    """
+    examined, solved = _solve_pooled(aggregated, backend, options, start, monitor)
+    return examined, solved if solved.backend.capabilities.proves else _without_bound(solved)
+
+
+def _solve_pooled(
+    aggregated: AggregatedProblem,
+    backend: Backend | str,
+    options: SolveOptions,
+    start: Floats | None,
+    monitor: Monitor | None,
+) -> tuple[AggregatedProblem, Solution]:
     clock = _Clock(structs.replace(options, second_opinion=False), monitor)
     sign = _sign(aggregated.problem)
-    relaxation = _sift(aggregated, clock)
+    own = (backend if isinstance(backend, str) else backend.name) == LINEAR
+    relaxation = _sift(aggregated, clock, options.extra if own else {})
     small = relaxation.aggregated
     if start is not None:
         start = None if small.problem.columns != aggregated.problem.columns else start
@@ -151,18 +166,25 @@ class _SiftedRelaxation:
         return replace(problem, lower=lower, upper=upper)
 
 
-def _sift(aggregated: AggregatedProblem, clock: _Clock) -> _SiftedRelaxation:
+def _sift(
+    aggregated: AggregatedProblem, clock: _Clock, extra: Mapping[str, bool | int | float | str]
+) -> _SiftedRelaxation:
+    """Solve the relaxation; `extra` are options of the solver that solves it."""
     sign = _sign(aggregated.problem)
     missing = True  # no point of the relaxation is known yet
+
+    def options() -> SolveOptions:
+        return structs.replace(clock.options(1.0), extra=extra)
+
     for _ in range(MOST_ROUNDS):
         if clock.over:
             break
         relaxed = _relax(aggregated.problem)
-        solved = solve_problem(relaxed, LINEAR, clock.options(1.0), None, clock.monitor)
+        solved = solve_problem(relaxed, LINEAR, options(), None, clock.monitor)
         solved.close()
         if missing and solved.status is Status.INFEASIBLE:
             relaxed = _elastic(relaxed)
-            solved = solve_problem(relaxed, LINEAR, clock.options(1.0), None, clock.monitor)
+            solved = solve_problem(relaxed, LINEAR, options(), None, clock.monitor)
             solved.close()
         else:
             missing = False
@@ -207,6 +229,15 @@ def _conclude(solved: Solution, bound: float | None, options: SolveOptions) -> S
     first = structs.replace(first, status=Status.LIMIT)
     reason = "patterns" if solved.status is Status.OPTIMAL else solved.reason
     return replace(solved, status=Status.LIMIT, reason=reason, objectives=(first,))
+
+
+def _without_bound(solved: Solution) -> Solution:
+    """The same point, of which nothing is proved."""
+    found = solved.point is not None
+    status = Status.FEASIBLE if found and solved.status in (Status.OPTIMAL, Status.LIMIT) else solved.status
+    objectives = tuple(structs.replace(o, bound=None, status=status) for o in solved.objectives)
+    reason = "" if found and solved.reason == "patterns" else solved.reason
+    return replace(solved, status=status, reason=reason, objectives=objectives)
 
 
 def _relax(problem: Problem) -> Problem:

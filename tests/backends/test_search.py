@@ -13,7 +13,7 @@ import pytest
 from building import INF, Row, at_least, at_most, equal, maximize, minimize, problem
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
+from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.backends.registry import backend, backend_names, proves
 from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
 from gpusched_dsl.backends.search.backend import SearchBackend
@@ -408,6 +408,39 @@ def test_a_bound_is_a_solvers() -> None:
     compared = model.compare(["search"], time_limit=0.2, bound=True, gap=0.0)
     assert compared.bound == pytest.approx(best)
     assert compared.bound_by == "highs"
+
+
+class Stopping:
+    """A monitor that stops a solve at the n-th time that it is asked."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+        self.bounds: list[float | None] = []
+
+    def progress(self, progress: SolverProgress) -> None:
+        self.bounds.append(progress.bound)
+
+    @property
+    def stop_requested(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("after", [*range(0, 30, 3), 1_000_000])
+@pytest.mark.parametrize("heuristic", ["auto", "on", "off"])
+def test_no_bound_unless_asked(after: int, heuristic: str) -> None:
+    """Wherever it ends, neither its result nor its progress shows the bound of the relaxation."""
+    weights = np.array([(i * 37) % 23 + 3 for i in range(30)], dtype=float)
+    gains = [float((i * 53) % 29 + 5) for i in range(30)]
+    one = problem(maximize(*gains), columns=30, rows=[at_most(151, *weights)], upper=1, integer=True)
+    monitor = Stopping(after)
+    found = solve_problem(one, "search", SolveOptions(heuristic=heuristic, extra={"steps": 300}), None, monitor)
+    assert [o.bound for o in found.objectives] == [None]
+    assert not [bound for bound in monitor.bounds if bound is not None]
+    assert found.status in (Status.FEASIBLE, Status.LIMIT)
+    if after == 1_000_000:
+        assert found.status is Status.FEASIBLE
+        assert monitor.bounds
 
 
 @pytest.mark.parametrize("asked", [{"alternatives": 2}, {"judge": "search", "backend": "highs"}, {"options_of": "J1"}])

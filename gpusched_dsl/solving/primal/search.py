@@ -230,4 +230,5 @@ class Search:
 
     def _offer(self, point: Floats) -> None:
         if self.incumbent.offer(point):
-            self.budget.report(self.incumbent.objective, self.incumbent.bound)
+            bound = self.incumbent.bound if self.backend.capabilities.proves else None  # nobody asked for one
+            self.budget.report(self.incumbent.objective, bound)

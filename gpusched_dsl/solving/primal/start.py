@@ -84,7 +84,7 @@ def find_mip_start(
     mip_start = MipStart(start)
     if start is not None:
         mip_start = _complete(problem, backend, options, start, monitor)
-    if not backend.capabilities.proves and options.heuristic == "auto":
+    if not backend.capabilities.proves and options.heuristic != "off":
         return _begin_local_search(problem, backend, options, mip_start, monitor)
     if not mip_start.interrupted and options.heuristic == "auto" and _is_supported(problem, backend):
         mip_start = _sift(problem, backend, options, mip_start, monitor)

@@ -17,6 +17,7 @@ from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving import pattern_generation
 from gpusched_dsl.solving.built import solve_built
@@ -202,6 +203,18 @@ def test_stopped_at_any_time(tmp_path: Path) -> None:
         else:
             assert (solved.status, solved.reason) == ("limit", "interrupt"), after
     assert ("limit", "interrupt") in ends
+
+
+@pytest.mark.parametrize("after", [*range(0, 40, 4), 1_000_000])
+@pytest.mark.parametrize("heuristic", ["auto", "on"])
+def test_local_search_shows_no_bound(tmp_path: Path, after: int, heuristic: str) -> None:
+    """Wherever it ends: the relaxation over the patterns has a bound that nobody asked for."""
+    made = hostel(tmp_path)
+    options = SolveOptions(heuristic=heuristic, extra={"steps": 200})
+    solved, _ = solve_built(made, "search", options, None, Stopping(after))
+    assert [o.bound for o in solved.objectives] == [None]
+    assert solved.status is (Status.LIMIT if solved.point is None else Status.FEASIBLE)
+    assert solved.point is not None or after < 1_000
 
 
 def test_a_start_is_taken_where_it_fits(tmp_path: Path) -> None:
