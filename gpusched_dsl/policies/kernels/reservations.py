@@ -61,6 +61,19 @@ class PlacedJobs(NamedTuple):
     jobs: Ints  # (N,)
 
 
+class OpenNodes(NamedTuple):
+    """The nodes that may have room now: row `_USED` those with jobs, row `_EMPTY` those without.
+
+    Each row is in the order of nodes. Nodes never get room back during a pass, so a scan drops those without any.
+    """
+
+    nodes: Ints  # (2, N)
+    counts: Ints  # (3,) of each row; the fewest units of a way
+
+
+_USED, _EMPTY, _FEWEST_UNITS = 0, 1, 2
+
+
 @compiled
 def backfill(
     ways: Ways,
@@ -77,12 +90,12 @@ def backfill(
     then has the fewest free units, else a node not in use. `every`: each job without a place gets a reservation, not
     only the first one. `reserved` gets the time from now to the start of a reservation.
     """
-    future, any_reserved = _future_of(ways, plan), False
+    future, open_nodes, any_reserved = _future_of(ways, plan), _open_nodes(ways, plan), False
     for j in queue:
         if plan.node[j] != NONE:
             continue
         for at in range(ways.first_way[j], ways.first_way[j + 1]):
-            if ranked[at] != NONE and _place(future, ways, plan, j, ranked[at], guard):
+            if ranked[at] != NONE and _place(future, open_nodes, ways, plan, j, ranked[at], guard):
                 break
         if plan.node[j] == NONE and (every or not any_reserved):
             reserved[j] = _reserve(future, ways, ranked, j, guard is not None)
@@ -100,7 +113,7 @@ def take_turns(
     go to the first user. `user` of each job, `share`, `quota` and `used` GPUs of each user: a job that would exceed the
     quota waits, as one without a place does, and the user's next job has its turn.
     """
-    future = _future_of(ways, plan)
+    future, open_nodes = _future_of(ways, plan), _open_nodes(ways, plan)
     turns = users_in_turn(queue, user, len(share))
     for _ in range(len(queue)):
         next_user = next_in_turn(turns, used, share)
@@ -114,7 +127,7 @@ def take_turns(
             gpus = ways.size[listed] / ways.parts
             if used[next_user] + gpus > quota[next_user] * (1.0 + SLACK):
                 continue
-            if _place(future, ways, plan, j, listed, guard):
+            if _place(future, open_nodes, ways, plan, j, listed, guard):
                 used[next_user] += gpus
                 break
 
@@ -164,10 +177,10 @@ def job_in_turn(turns: UserQueues, u: int) -> int:
 @compiled
 def place_ways(ways: Ways, order: Ints, plan: PlacedJobs, guard: RowGuard | None = None) -> None:
     """Place jobs as `backfill` does, without reservations, but go through the ways of all jobs in an order."""
-    future = _future_of(ways, plan)
+    future, open_nodes = _future_of(ways, plan), _open_nodes(ways, plan)
     for listed in order:
         if plan.node[ways.job[listed]] == NONE:
-            _place(future, ways, plan, ways.job[listed], listed, guard)
+            _place(future, open_nodes, ways, plan, ways.job[listed], listed, guard)
 
 
 @compiled
@@ -186,16 +199,44 @@ def _occupy(future: Future, ways: Ways, n: int, start: float, w: int, gpu: int) 
     occupy(future, n, start, ways.time[w], ways.kind[w], ways.size[w], ways.parts, ways.needs, w, gpu, 1)
 
 
+@compiled
+def _open_nodes(ways: Ways, plan: PlacedJobs) -> OpenNodes:
+    """All nodes, at the start of a pass."""
+    open_nodes = OpenNodes(np.empty((2, len(plan.jobs)), np.int64), np.zeros(3, np.int64))
+    for n in range(len(plan.jobs)):
+        row = _USED if plan.jobs[n] > 0 else _EMPTY
+        open_nodes.nodes[row, open_nodes.counts[row]] = n
+        open_nodes.counts[row] += 1
+    if len(ways.size) > 0:
+        open_nodes.counts[_FEWEST_UNITS] = int(ways.size.min())
+    return open_nodes
+
+
 @compiled_in_place
-def _place(future: Future, ways: Ways, plan: PlacedJobs, j: int, listed: int, guard: RowGuard | None) -> bool:
+def _note_use(open_nodes: OpenNodes, n: int) -> None:
+    """Add a node to those with jobs; scans drop it from those without."""
+    nodes, at = open_nodes.nodes, open_nodes.counts[_USED]
+    while at > 0 and nodes[_USED, at - 1] > n:
+        nodes[_USED, at] = nodes[_USED, at - 1]
+        at -= 1
+    nodes[_USED, at] = n
+    open_nodes.counts[_USED] += 1
+
+
+@compiled_in_place
+def _place(
+    future: Future, open_nodes: OpenNodes, ways: Ways, plan: PlacedJobs, j: int, listed: int, guard: RowGuard | None
+) -> bool:
     """Start a job in a way, if a node has room that no reservation needs."""
-    chosen, w, g = _best_in_use(future, ways, plan.jobs, j, listed, guard)
+    chosen, w, g = _best_in_use(future, open_nodes, ways, plan.jobs, j, listed, guard)
     if chosen == NONE:
-        chosen, w, g = _best_to_rent(future, ways, j, listed, guard)
+        chosen, w, g = _best_to_rent(future, open_nodes, ways, j, listed, guard)
     if chosen == NONE:
         return False
     plan.node[j], plan.way[j] = chosen, w
     plan.gpu[j] = g if ways.size[w] < ways.parts else NONE
+    if plan.jobs[chosen] == 0:
+        _note_use(open_nodes, chosen)
     plan.jobs[chosen] += 1
     if guard is not None:
         enter(guard, w, chosen)
@@ -205,48 +246,69 @@ def _place(future: Future, ways: Ways, plan: PlacedJobs, j: int, listed: int, gu
 
 @compiled_in_place
 def _best_in_use(
-    future: Future, ways: Ways, jobs: Ints, j: int, listed: int, guard: RowGuard | None
+    future: Future, open_nodes: OpenNodes, ways: Ways, jobs: Ints, j: int, listed: int, guard: RowGuard | None
 ) -> tuple[int, int, int]:
-    """The node that has its type for a way now, the way there, and its GPU; NONE without room for it until its end."""
-    chosen, chosen_way, chosen_gpu, rank, least = NONE, NONE, NONE, 3, np.int64(0)
+    """The node that has its type for a way now, the way there, and its GPU; NONE without room for it until its end.
+
+    A part goes to a GPU that is shared already, if there is room on one; then nodes in use come first.
+    """
+    chosen, chosen_way, chosen_gpu, shared, least = NONE, NONE, NONE, False, np.int64(0)
     parts, size, family = ways.parts, ways.size[listed], ways.family[ways.kind[listed]]
-    form = ways.form[listed]
+    form, free, kind = ways.form[listed], future.free, future.kind
     whole = size >= parts
-    for n in range(len(ways.node_kind)):
-        k = future.kind[n]
-        if k == NONE or ways.family[k] != family:
-            continue
-        if future.free[n] < max(size, parts) and (whole or not _has_part(future.spare, n, size)):
-            continue
-        w = ways.like_at[j, k, form]
-        if w == NONE:
-            continue
-        g = gpu_for(future, n, 0.0, ways.time[w], k, size, parts, ways.needs, w)
-        if g == NONE:
-            continue
-        if whole:
-            rest, shares = future.free[n] - size, False
-        else:
-            shares = future.spare[n, g] != NONE
-            rest = future.spare[n, g] - size if shares else future.free[n] - parts
-        # A part goes to a GPU that is shared already, if there is room on one; then nodes in use come first.
-        place = 0 if shares else 1 if jobs[n] > 0 else 2
-        if place < rank or (place == rank and rest < least):
-            if guard is not None and not admits(guard, w, n):
+    fewest = open_nodes.counts[_FEWEST_UNITS]
+    for row in range(2):
+        nodes, kept, count = open_nodes.nodes[row], 0, open_nodes.counts[row]
+        for at in range(count):
+            n = nodes[at]
+            gone = jobs[n] > 0 if row == _EMPTY else free[n] < parts and not _has_part(future.spare, n, fewest)
+            if gone:
                 continue
-            chosen, chosen_way, chosen_gpu, rank, least = n, w, g, place, rest
+            if kept < at:
+                nodes[kept] = n
+            kept += 1
+            k = kind[n]
+            if k == NONE or (whole and chosen != NONE and free[n] - size >= least):
+                continue
+            if ways.family[k] != family:
+                continue
+            if free[n] < max(size, parts) and (whole or not _has_part(future.spare, n, size)):
+                continue
+            w = ways.like_at[j, k, form]
+            if w == NONE:
+                continue
+            g = gpu_for(future, n, 0.0, ways.time[w], k, size, parts, ways.needs, w)
+            if g == NONE:
+                continue
+            if whole:
+                rest, shares = free[n] - size, False
+            else:
+                shares = future.spare[n, g] != NONE
+                rest = future.spare[n, g] - size if shares else free[n] - parts
+            if chosen == NONE or (shares and not shared) or (shares == shared and rest < least):
+                if guard is not None and not admits(guard, w, n):
+                    continue
+                chosen, chosen_way, chosen_gpu, shared, least = n, w, g, shares, rest
+        open_nodes.counts[row] = kept
+        if chosen != NONE:
+            break
     return chosen, chosen_way, chosen_gpu
 
 
 @compiled_in_place
-def _best_to_rent(future: Future, ways: Ways, j: int, listed: int, guard: RowGuard | None) -> tuple[int, int, int]:
+def _best_to_rent(
+    future: Future, open_nodes: OpenNodes, ways: Ways, j: int, listed: int, guard: RowGuard | None
+) -> tuple[int, int, int]:
     """The first empty node for a way now, as the largest type of the family that is in stock until the job ends."""
     size, family, form = ways.size[listed], ways.family[ways.kind[listed]], ways.form[listed]
     for k in ways.largest_first:
         w = NONE if ways.family[k] != family or size > ways.units[k] else ways.like_at[j, k, form]
+        if w == NONE:
+            continue
         untouched = False
-        for n in range(len(ways.node_kind)):
-            if w == NONE or future.kind[n] != NONE:
+        for at in range(open_nodes.counts[_EMPTY]):
+            n = open_nodes.nodes[_EMPTY, at]
+            if future.kind[n] != NONE:
                 continue
             if guard is not None:
                 if not admits(guard, w, n):
