@@ -19,10 +19,14 @@ SECOND = parse_unit_text("s")
 
 @dataclass(frozen=True)
 class RunClock:
-    """`unit` names the unit of times, "1" or "" for none. With a `calendar` and a unit of time, times have dates."""
+    """`unit` names the unit of times, "1" or "" for none. With a `calendar` and a unit of time, times have dates.
+
+    `length` in seconds replaces that of the unit, such as of slots.
+    """
 
     unit: str = ""
     calendar: Calendar | None = None
+    length: float | None = None
 
     @property
     def name(self) -> str:
@@ -32,6 +36,8 @@ class RunClock:
     @cached_property
     def seconds(self) -> float | None:
         """The length of the unit in seconds; None if it is no time."""
+        if self.length is not None:
+            return self.length
         unit = parse_unit_text(self.unit or "1")
         return number_factor(unit, SECOND) if convertible(unit, SECOND) else None
 

@@ -79,6 +79,8 @@ def document(result: ResultData) -> dict[str, Any]:
         "statistics": solved.statistics,
         "warnings": diagnostics_document(result.diagnostics),
     }
+    if (calendar := result.calendar) is not None:
+        fields["calendar"] = {"start": calendar.iso(0.0), "zone": calendar.zone}
     if solved.members:
         fields["members"] = members_document(solved.members)
     # Points are verified, so they are finite. All other values are small.

@@ -27,8 +27,11 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
+from gpusched_dsl.online.clock_time import RunClock
+from gpusched_dsl.reporting.slot_clock import slot_clock, slot_numbers
 from gpusched_dsl.reporting.tables import label_column
 
+SLOT_DATE = "slot_date"
 CHOSEN = 0.5  # a binary above this is 1
 # Policies and runs use the other roles. Tables have the lateness of each job instead.
 SHOWN: tuple[Role, ...] = (
@@ -42,12 +45,14 @@ class Placement(Struct, frozen=True, eq=False):
     `late` is the time from `due` to the end of a late job, if the placement declares both. `cost` is the total cost of
     the row: `costs` itself, or `costs * lasts` if `costs` is money per time. `units` has the units of columns,
     `codes` the sort keys of label columns in the order of the sets. A gang has a row for each of its nodes: `workers`
-    are those on the node, `uses` and `costs` are theirs, and `lasts` is the time of the gang.
+    are those on the node, `uses` and `costs` are theirs, and `lasts` is the time of the gang. `clock` counts the slots
+    if they have dates: then `slot_date` is the date in ISO 8601 at which `slot` begins.
     """
 
     table: pl.DataFrame
     units: dict[str, str] = field(default_factory=dict)
     codes: dict[str, Values] = field(default_factory=dict)
+    clock: RunClock | None = None
 
     def records(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row."""
@@ -66,14 +71,17 @@ def placement_of(
     positions = np.flatnonzero(values > CHOSEN)
     evaluator = PlacementEvaluator(model, store, limits or MemoryLimits())
     reader = _Reader(evaluator, positions, values[positions] if declared.has_gangs else None)
+    clock = slot_clock(model, store, limits)
     for name, item, expr in _columns(declared):
         if item.role == "uses" and expr is item.value:
             reader.add_workers()
         reader.add_column(name, expr, item)
+        if name == "slot" and clock is not None:
+            reader.add_slot_dates(clock)
     reader.add_workers()
     reader.add_lateness()
     reader.add_cost()
-    return Placement(pl.DataFrame(reader.series), reader.units, reader.codes)
+    return Placement(pl.DataFrame(reader.series), reader.units, reader.codes, clock)
 
 
 def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, CheckedPlacementItem, TypedExpr]]:
@@ -166,6 +174,14 @@ class _Reader:
         self.series.append(pl.Series(name, values))
         if unit != DIMENSIONLESS:
             self.units[name] = unit.text
+
+    def add_slot_dates(self, clock: RunClock) -> None:
+        """Add the column `slot_date`, and the numbers of the slots as its codes."""
+        root = self.declared.root("slot")
+        numbers = slot_numbers(root, self.store, np.asarray(self.codes["slot"], dtype=np.int64))
+        self.codes[SLOT_DATE] = numbers
+        dates = clock.isos(numbers.astype(np.float64))
+        self.series.append(pl.Series(SLOT_DATE, [date or None for date in dates], dtype=pl.String))
 
     def add_lateness(self) -> None:
         """Add the column `late`: the excess of `lasts` over the time until the job is due, in the unit of `lasts`."""

@@ -19,6 +19,7 @@ from gpusched_dsl.version import __version__
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched_dsl.language.calendar import Calendar
     from gpusched_dsl.reporting.alternatives import Alternatives, Options
     from gpusched_dsl.solving.sensitivity import Sensitivity
     from gpusched_dsl.solving.solution import ObjectiveResult, Solution
@@ -116,6 +117,12 @@ class ResultData:
     def solve_seconds(self) -> float:
         """Return the seconds that the solver needed."""
         return self.solved.solve_seconds
+
+    @property
+    def calendar(self) -> Calendar | None:
+        """Return the calendar of the scenario; None if it states none."""
+        store = self.provenance.store
+        return None if store is None else store.calendar
 
     @property
     def backend(self) -> str:

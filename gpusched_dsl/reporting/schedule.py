@@ -10,12 +10,13 @@ import polars as pl
 
 from gpusched_dsl.language.text.numbers import column_texts
 from gpusched_dsl.reporting.grid import BAD, Grid, GridColumn
-from gpusched_dsl.reporting.placement import Placement
+from gpusched_dsl.reporting.placement import SLOT_DATE, Placement
+from gpusched_dsl.reporting.slot_clock import date_ranges
 
 FIRST = ("node", "node_type")  # group by these, in this order
 SUMMED = ("lasts", "cost")
 KEYS = ("node", "job", "uses")  # these do not wrap on a narrow terminal
-HEADINGS = {"lasts": "runs for", "late": "late by"}
+HEADINGS = {"lasts": "runs for", "late": "late by", SLOT_DATE: "date"}
 
 
 def heading(name: str, unit: str = "") -> str:
@@ -52,6 +53,14 @@ def schedule(placed: Placement) -> Grid:
     return Grid(tuple(columns), frozenset(starts))
 
 
+def with_readable_dates(placed: Placement) -> pl.DataFrame:
+    """Return the table with the dates of slots as people write them."""
+    if placed.clock is None:
+        return placed.table
+    dates = placed.clock.texts(np.asarray(placed.codes[SLOT_DATE], dtype=np.float64))
+    return placed.table.with_columns(pl.Series(SLOT_DATE, dates, dtype=pl.String))
+
+
 def totals(placed: Placement) -> dict[str, float]:
     """Return meaningful sums over all rows: the cost."""
     return {"cost": float(placed.table["cost"].sum())} if "cost" in placed.table.columns else {}
@@ -83,7 +92,7 @@ def _join_slots(placed: Placement) -> Placement:
         return placed
     if {"costs", "cost"} <= set(frame.columns):
         frame = frame.drop("costs")
-    same = [n for n in frame.columns if n != "slot" and n not in SUMMED]
+    same = [n for n in frame.columns if n not in ("slot", SLOT_DATE) and n not in SUMMED]
     slot_codes = placed.codes.get("slot", np.arange(frame.height))
     by_slot = np.argsort(slot_codes, kind="stable")
     groups: dict[tuple[Any, ...], list[int]] = {}
@@ -96,12 +105,14 @@ def _join_slots(placed: Placement) -> Placement:
         for name, value in zip(same, key, strict=True):
             joined[name].append(value)
         joined["slot"].append(_ranges([int(slot_codes[r]) for r in rows], [str(slots[r]) for r in rows]))
+        if placed.clock is not None:
+            joined[SLOT_DATE].append(date_ranges([int(placed.codes[SLOT_DATE][r]) for r in rows], placed.clock))
         for name in SUMMED:
             if name in joined:
                 joined[name].append(float(frame[name][rows].sum()))
     firsts = [rows[0] for rows in groups.values()]
     codes = {name: column[firsts] for name, column in placed.codes.items() if name in joined}
-    return Placement(pl.DataFrame(joined, schema_overrides={"slot": pl.String}), placed.units, codes)
+    return Placement(pl.DataFrame(joined, schema_overrides={"slot": pl.String}), placed.units, codes, placed.clock)
 
 
 def _ranges(codes: Sequence[int], labels: Sequence[str]) -> str:

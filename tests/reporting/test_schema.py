@@ -21,7 +21,7 @@ def test_results_are_as_described(
         result.to_json(tmp_path / f"{number}.json")
         found = json.loads((tmp_path / f"{number}.json").read_text(encoding="utf-8"))
         assert list(complaints(found, SCHEMA)) == []
-        optional = {"relaxed", "reports", "duals", "waiting", "alternatives", "members", "job_options"}
+        optional = {"calendar", "relaxed", "reports", "duals", "waiting", "alternatives", "members", "job_options"}
         assert set(SCHEMA["required"]) == set(found) == set(SCHEMA["properties"]) - optional
 
 

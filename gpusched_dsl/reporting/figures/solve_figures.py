@@ -10,12 +10,15 @@ import polars as pl
 
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.reporting.figures.bars import BarsFigure, comparison_bars
 from gpusched_dsl.reporting.figures.curves_figure import Curve, CurvesFigure
 from gpusched_dsl.reporting.figures.figure import Figure, time_axis
 from gpusched_dsl.reporting.figures.heat_map import utilisation
 from gpusched_dsl.reporting.figures.price_curves import PriceCurve, price_curves, price_figures
 from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS, ScheduledJobs, ScheduleFigure, Stays
+from gpusched_dsl.reporting.placement import SLOT_DATE
+from gpusched_dsl.reporting.slot_clock import slot_clock
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -41,7 +44,8 @@ def solve_figures(result: ResultData, most_stays: int = MOST_STAYS) -> list[Figu
         figures.append(_load(schedule))
     if prices:
         low, high = min(float(p.times[0]) for p in prices), max(float(p.times[-1]) for p in prices)
-        figures += price_figures(prices, axis or time_axis(low, high, "slot", slots=True))
+        clock = slot_clock(model, store, result.provenance.limits)
+        figures += price_figures(prices, axis or time_axis(low, high, "slot", slots=True, clock=clock))
     return figures
 
 
@@ -94,7 +98,13 @@ def _schedule(
     due = _due(job, end, late, len(numbers)) if slots is None else unknown
     return ScheduleFigure(
         title="Schedule",
-        axis=time_axis(min(0.0, low) if slots is None else low, high, unit, slots=slots is not None),
+        axis=time_axis(
+            min(0.0, low) if slots is None else low,
+            high,
+            unit,
+            slots=slots is not None,
+            clock=placed.clock if unit == "slot" else RunClock(unit, store.calendar),
+        ),
         stays=Stays(
             node=row,
             job=job,
@@ -206,7 +216,7 @@ def _merge(frame: pl.DataFrame, row: Ints, start: Floats, end: Floats) -> tuple[
     """Join neighbouring slots of a job on a node: return the first element of each stay, and the end of each."""
     if "slot" not in frame.columns:
         return np.arange(len(row), dtype=np.int64), end
-    kept = [name for name in frame.columns if name not in ("slot", "lasts", "cost", "costs", "late")]
+    kept = [name for name in frame.columns if name not in ("slot", SLOT_DATE, "lasts", "cost", "costs", "late")]
     group = frame.select(kept).with_columns(pl.struct(kept).rank("dense").alias("_group"))["_group"].to_numpy()
     order = np.lexsort((start, group, row))
     new = np.ones(len(order), dtype=np.bool_)

@@ -19,7 +19,7 @@ from gpusched_dsl.reporting.pages.page import (
     render,
     summary_fields,
 )
-from gpusched_dsl.reporting.schedule import heading
+from gpusched_dsl.reporting.schedule import heading, with_readable_dates
 from gpusched_dsl.reporting.summary import result_lines
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def result_section(method: str, result: ResultData, results: int = 1) -> PageSec
 
 
 def _placement_table(placed: Placement, most: int) -> PageTable:
-    frame = placed.table.head(most)
+    frame = with_readable_dates(placed).head(most)
     more = placed.table.height - frame.height
     left_out = f", the first {frame.height} of {count_text(placed.table.height, 'row')}" if more else ""
     numbers = frozenset(at for at, name in enumerate(frame.columns) if frame[name].dtype.is_numeric())

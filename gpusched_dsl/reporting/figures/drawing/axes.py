@@ -28,6 +28,11 @@ def axes_of(height: float) -> tuple[Drawing, Axes]:
     return drawing, drawing.subplots()
 
 
+def date_height(axis: TimeAxis) -> float:
+    """Return the inches that a drawing needs more for dates below the axis, in two lines."""
+    return 0.4 if axis.clock is not None and axis.clock.dates is not None else 0.0
+
+
 def set_time(axes: Axes, axis: TimeAxis) -> None:
     """Set the horizontal axis to the time of a result."""
     from matplotlib.ticker import MaxNLocator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.reporting.figures.drawing.axes import axes_of, set_time
+from gpusched_dsl.reporting.figures.drawing.axes import axes_of, date_height, set_time
 from gpusched_dsl.reporting.figures.drawing.style import label
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def draw_heat_map(figure: HeatMap) -> Drawing:
     """Return a grid of shades with their scale."""
     rows = len(figure.rows)
-    drawing, axes = axes_of(1.2 + min(6.0, 0.16 * rows))
+    drawing, axes = axes_of(1.2 + min(6.0, 0.16 * rows) + date_height(figure.axis))
     extent = (figure.axis.low, figure.axis.high, rows - 0.5, -0.5)
     shades = axes.imshow(
         100 * figure.shares, aspect="auto", extent=extent, cmap="Blues", vmin=0, vmax=100, interpolation="none"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats
-from gpusched_dsl.reporting.figures.drawing.axes import MOST_LABELS, axes_of, set_time
+from gpusched_dsl.reporting.figures.drawing.axes import MOST_LABELS, axes_of, date_height, set_time
 from gpusched_dsl.reporting.figures.drawing.style import JOBS, LATE, label
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def draw_schedule(figure: ScheduleFigure) -> Drawing:
     rows = len(figure.nodes)
     tallest = 1.0 / max(0.02, float(figure.lanes[1].min(initial=1.0)))
     row = min(9.0 / rows, 0.6, max(0.14, 0.1 * tallest))  # inches
-    drawing, axes = axes_of(1.0 + row * rows)
+    drawing, axes = axes_of(1.0 + row * rows + date_height(figure.axis))
     if figure.prices:
         _draw_price(axes, figure.prices[0], rows)
     stays, (top, height) = figure.stays, figure.lanes
