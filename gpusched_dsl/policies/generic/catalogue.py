@@ -69,12 +69,12 @@ GENERIC: dict[str, GenericPolicy] = {
             "A. P. J. Vepsalainen, T. E. Morton, Priority Rules for Job Shops with Weighted Tardiness Costs, "
             "Management Science 33(8), 1987.",
             (
-                "{weight} / {shortest} * exp(-max(0, {due} - {shortest}) / (2 * mean_time)) descending",
+                "{weight} / {shortest} * exp(-max(0, {due} - {shortest}) / (2 * {mean_time})) descending",
                 "{arrived}",
             ),
             _SKIPPING,
             needs=("lasts", "due"),
-            lets=("mean_time in {time} = sum[{job} in {jobs}] {shortest} / count({jobs});",),
+            lets=("{mean_time} in {time} = sum[{job} in {jobs}] {shortest} / count({jobs});",),
             preempts=True,
         ),
         GenericPolicy(

@@ -24,6 +24,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, SHORTEST
 from gpusched_dsl.language.checking.component_names import IGNORED
+from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.parsing.parser import parse
@@ -32,6 +33,7 @@ from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.generic.catalogue import GENERIC, GenericPolicy
 
 CODE = "GSM4016"
+_HIDDEN = {ARRIVED: "the time of arrival", ATTAINED: "the GPU time that a job has had", SHORTEST: "the time to the end"}
 _NEEDS: dict[Role, tuple[str, str]] = {
     "lasts": ("the placement does not state how long a job lasts", "add `lasts TIME;` to the placement"),
     "user": (
@@ -65,7 +67,24 @@ def obstacle(policy: GenericPolicy, model: CheckedModel) -> PolicyObstacle | Non
     if any("{weight}" in key for key in policy.keys) and not _is_of_job(placement, "weight"):
         help = "state a price of tardiness of the job: `weight price[j];`"
         return PolicyObstacle("`weight` depends on more than the job", help)
+    words = " ".join(policy.keys)
+    read = [name for name in (ARRIVED, ATTAINED) if f"{{{name}}}" in words]
+    if "{shortest}" in words and not _is_of_job(placement, "lasts"):
+        read.append(SHORTEST)
+    for name in read:
+        if _hides(model, placement, name):
+            reason = f"`{name}` of the model hides {_HIDDEN[name]}, and is no value of each job"
+            return PolicyObstacle(reason, f"give `{name}` another name, or state it as a parameter of jobs")
     return None
+
+
+def _hides(model: CheckedModel, placement: CheckedPlacement, name: str) -> bool:
+    """Whether a model declares a name as something else than a value of each job."""
+    if Symbols.of(model).span_of(name) is None:
+        return False
+    job = placement.index("job")
+    found = model.params.get(name) or model.lets.get(name)
+    return found is None or job is None or [index.type for index in found.indexing.variables] != [job.type]
 
 
 def _obstacle_of_placement(model: CheckedModel) -> PolicyObstacle | None:
@@ -125,6 +144,7 @@ def _lines(policy: GenericPolicy, model: CheckedModel) -> list[str]:
         "weight": _factor(placement.value("weight")),
         "arrived": f"{ARRIVED}[{job}]",
         "attained": f"{ATTAINED}[{job}]",
+        "mean_time": _free_name(model, "mean_time"),
         "shortest": _text(placement.value("lasts")) if _is_of_job(placement, "lasts") else f"{SHORTEST}[{job}]",
         "due": _text(placement.value("due")),
     }
@@ -170,6 +190,14 @@ def _is_of_job(placement: CheckedPlacement, role: Role) -> bool:
 
 def _text(value: TypedExpr | None) -> str:
     return "" if value is None else text_of(value.span.text)
+
+
+def _free_name(model: CheckedModel, name: str) -> str:
+    """A name that the model does not declare."""
+    symbols = Symbols.of(model)
+    while symbols.span_of(name) is not None:
+        name += "_"
+    return name
 
 
 def _factor(value: TypedExpr | str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,43 @@ def test_reasons(name: str, roles: str, expected: str) -> None:
 )
 def test_reasons_against_all(body: str, expected: str) -> None:
     assert expected in reason("FIFO", body)
+
+
+DECLARATIONS = {
+    "set": "set {};", "option": "option {} in {{ a, b }} default a;", "number": "param {} default 1;",
+    "of jobs": "param {}[Jobs] in h default 1[h];", "of nodes": "param {}[Nodes] in h default 1[h];",
+    "let": "let {} in h = 1[h];", "let of jobs": "let {}[j in Jobs] in h = due[j];",
+    "variable": "var {}[Jobs] binary;", "constraint": "constraint {}: run[first(Jobs), first(Nodes)] <= 1;",
+    "objective": "minimize {}: sum[j in Jobs, n in Nodes] run[j, n];",
+    "report": "report {} = 1;",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DECLARATIONS)
+def test_names_of_models(kind: str) -> None:
+    """A policy that applies can be checked, whichever of its words a model declares; else the reason names the word."""
+    roles = "placement run[j, n] { job j;  node n;  lasts time[j, n];  due due[j];  weight 1[$/h];  user type_of[j]; }"
+    body = BODY.replace("set Jobs;", "set Jobs ordered;").replace("set Nodes;", "set Nodes ordered;")
+    body += f"param type_of[Jobs] within Types; {roles}"
+    plain = check_model(workspace_of(f"model M {{ {body} }}"), "M", {}, Diagnostics())
+    assert plain is not None
+    known = set(re.findall(r"\w+", body))
+    for policy in GENERIC.values():
+        words = set(re.findall(r"\b[a-z]\w+", re.sub('".*"', "", policy_text(policy, plain)))) - known
+        for word in words:
+            found = Diagnostics()
+            more = DECLARATIONS[kind].format(word)
+            workspace = workspace_from_text(f"model M {{ {body} {more} }}", "text.gsm", found, Path.cwd())
+            model = None if found.has_errors else check_model(workspace, "M", {}, found)
+            if model is None:
+                continue  # a word of the language
+            against = obstacle(policy, model)
+            if against is None:
+                assert policy_named(workspace, policy.name, model).name == policy.name
+            else:
+                assert f"`{word}` of the model hides" in against.reason
+                assert word != "mean_time"
+                assert kind != "of jobs"
 
 
 def test_lists_in_python() -> None:
