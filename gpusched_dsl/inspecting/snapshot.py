@@ -63,6 +63,7 @@ JOB_COLUMNS: Columns = {
     "eligible": pl.Float64,  # the first time at which it may start; null: when it is submitted
     "started": pl.Float64,
     "ended": pl.Float64,
+    "duration": pl.Float64,  # s, how long it ran, or has run until now
     "limit": pl.Float64,  # s, the longest run; null: none
     "reason": pl.String,  # why it waits, in the words of the source
     "on_nodes": pl.List(pl.String),  # where it runs or ran, with `on_gpus`
@@ -94,8 +95,9 @@ class ClusterSnapshot:
     """Nodes, jobs, reservations and limits at the time `now` (seconds since 1970), with the columns of this file.
 
     `source` names what was read. If it states no nodes, they are inferred from the jobs, and `inferred` says how.
-    `timezone` is the zone (IANA) in which times are shown. `unread` says in words what could not be read, once each;
-    `files` are the names of the files that were read, with their hashes.
+    `timezone` is the zone (IANA) in which times are shown; times of a source that is not `dated` count from its own
+    start. Without `has_starts`, jobs that ended have a duration only. `unread` says in words what could not be read,
+    once each; `files` are the names of the files that were read, with their hashes.
     """
 
     source: str
@@ -105,6 +107,8 @@ class ClusterSnapshot:
     reservations: pl.DataFrame = field(default_factory=lambda: frame([], RESERVATION_COLUMNS))
     limits: pl.DataFrame = field(default_factory=lambda: frame([], LIMIT_COLUMNS))
     timezone: str = "UTC"
+    dated: bool = True
+    has_starts: bool = True
     inferred: str = ""
     unread: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
@@ -134,8 +138,10 @@ _DEFAULTS: Mapping[str, object] = {"up": True, "maintenance": False, "nodes": 0}
 
 
 def frame(rows: Sequence[Mapping[str, object]], columns: Columns) -> pl.DataFrame:
-    """A table of rows, which may lack columns."""
-    return complete(pl.DataFrame(list(rows), schema_overrides=columns) if rows else pl.DataFrame(), columns)
+    """A table of rows, which may lack columns. Raises ValueError for another column."""
+    if unknown := {name for row in rows for name in row} - set(columns):
+        raise ValueError(f"unknown columns: {', '.join(sorted(unknown))}")
+    return complete(pl.DataFrame(list(rows), schema=dict(columns), orient="row") if rows else pl.DataFrame(), columns)
 
 
 def complete(table: pl.DataFrame, columns: Columns) -> pl.DataFrame:

@@ -41,3 +41,10 @@ def test_wrong_tables_are_refused() -> None:
         ClusterSnapshot("test", 0.0, NODES.drop("rack"), JOBS)
     with pytest.raises(pl.exceptions.InvalidOperationError):
         complete(pl.DataFrame({"job": ["1"], "gpus": ["four"]}), JOB_COLUMNS)
+
+
+def test_a_column_may_begin_after_many_rows() -> None:
+    rows = [{"node": f"n{at}", "gpus": 4} for at in range(300)] + [{"node": "last", "gpus": 4, "rack": "r1"}]
+    assert frame(rows, NODE_COLUMNS)["rack"].to_list()[-1] == "r1"
+    with pytest.raises(ValueError, match="unknown columns: racks"):
+        frame([{"node": "n", "gpus": 4, "racks": "r1"}], NODE_COLUMNS)

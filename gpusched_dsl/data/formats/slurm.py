@@ -64,20 +64,24 @@ def _read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
     from gpusched_dsl.data.formats.jobs import select_jobs
 
     assert raw is not None
-    rows = _rows(raw, str(settings["separator"]))
-    _drop_steps(rows)
+    rows = sacct_rows(raw, str(settings["separator"]))
+    drop_steps(rows)
     _put_times(rows, settings)
     _put_resources(rows, int(settings["least_gpus"]))
     select_jobs(rows, settings, raw.name)
     return rows.table(column.name for column in _COLUMNS)
 
 
-def _rows(raw: Raw, separator: str) -> SelectedRows:
-    """Read lines without quoting, which sacct does not have; raise Unreadable (GSM2011 for another form)."""
+def sacct_rows(raw: Raw, separator: str, more: Mapping[str, tuple[str, ...]] = MappingProxyType({})) -> SelectedRows:
+    """Read lines without quoting, which sacct does not have, as texts in the columns of `_FIELDS` and `more`.
+
+    Raises Unreadable (GSM2011 for another form).
+    """
+    fields_of = {**_FIELDS, **more}
     header = header_of(raw, separator)
     if header[-1] == "":  # `--parsable` ends lines with the separator
         header[-1] = "(end)"
-    found = {name: next((s for s in sources if s in header), None) for name, sources in _FIELDS.items()}
+    found = {name: next((s for s in sources if s in header), None) for name, sources in fields_of.items()}
     missing = [name for name in _NEEDED if found[name] is None]
     if missing:
         shown = ", ".join(f"`{column}`" for column in header[:20])
@@ -100,12 +104,12 @@ def _rows(raw: Raw, separator: str) -> SelectedRows:
     layout = tuple(names.get(column, f"({at})") for at, column in enumerate(header))
     fields = [
         Field(name, (found[name] or name,), "number" if name == "priority" else "text", needed=False, unknown=_UNKNOWN)
-        for name in _FIELDS
+        for name in fields_of
     ]
     return read_lines(structs.replace(raw, data=text), {len(header): layout}, fields, separator)
 
 
-def _drop_steps(rows: SelectedRows) -> None:
+def drop_steps(rows: SelectedRows) -> None:
     """Keep jobs, not their steps (`7.batch`), and of a job that ran several times the last attempt."""
     import polars as pl
 
@@ -132,7 +136,7 @@ def _put_times(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
     names = [name for name in ("submitted", "started", "ended") if name in rows]
     found = {name: times_of(rows[name], zone, "ymd") for name in names}
     dated = any(times.dated for times in found.values())
-    moments = of_one_job(found, seconds_of(_with_hours(rows["elapsed"]))[0] if "elapsed" in rows else None)
+    moments = of_one_job(found, seconds_of(with_hours(rows["elapsed"]))[0] if "elapsed" in rows else None)
     for name, times in found.items():
         known = pl.Series(times.has_value)
         rows.put(rows[name].alias(f"_{name} text"), pl.Series(name, moments[name]).set(~known, None))
@@ -149,7 +153,7 @@ def _put_times(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
             continue
         text = rows[name].set(rows[name].is_in(["UNLIMITED", "Partition_Limit"]), None)
         scale = 60.0 if name == "limit" else 1.0
-        values, wrong = seconds_of(_with_hours(text), scale)
+        values, wrong = seconds_of(with_hours(text), scale)
         rows.put(pl.Series(target, values, nan_to_null=True), text.alias("_text"), pl.Series("_wrong", wrong))
         source = _FIELDS[name][1]
         rows.leave_out(f"{source} is not a length of time", rows["_wrong"], column=source, text=rows["_text"])
@@ -162,7 +166,7 @@ def _put_times(rows: SelectedRows, settings: Mapping[str, Setting]) -> None:
         rows.leave_out("no duration", rows["duration"].is_null() | (rows["duration"] <= 0))
 
 
-def _with_hours(text: pl.Series) -> pl.Series:
+def with_hours(text: pl.Series) -> pl.Series:
     """Return `05:00` as `00:05:00` and `1-02` as `1-02:00:00`, as sacct means them."""
     clock = text.str.replace(r"^(\d+:\d+(?:\.\d+)?)$", "0:${1}")
     return clock.str.replace(r"^(\d+-\d+)$", "${1}:0:0").str.replace(r"^(\d+-\d+:\d+)$", "${1}:0")
@@ -178,7 +182,7 @@ def _put_resources(rows: SelectedRows, least: int) -> None:
         for other in given[1:]:
             resources = resources.zip_with(resources.is_not_null(), other)
         resources = resources.fill_null("")
-        rows.put(_gpus(resources).alias("gpus"), _types(resources).alias("gpu_types"))
+        rows.put(gpus_of(resources).alias("gpus"), types_of(resources).alias("gpu_types"))
         found = resources.str.extract_groups(r"(?:^|,)mem=([\d.]+)([KMGTP]?)").struct.unnest().get_columns()
         scale = found[1].replace_strict(_MEMORY, default=None, return_dtype=pl.Float64)
         rows.put((found[0].cast(pl.Float64, strict=False) * scale).alias("memory"))
@@ -194,7 +198,7 @@ def _put_resources(rows: SelectedRows, least: int) -> None:
         rows.put(rows["priority"].alias("weight"))
 
 
-def _gpus(resources: pl.Series) -> pl.Series:
+def gpus_of(resources: pl.Series) -> pl.Series:
     """Return the number of GPUs: `gres/gpu=4`, else the sum of `gres/gpu:a100=2`; also `gpu:2` of older versions."""
     import polars as pl
 
@@ -212,7 +216,7 @@ def _sums(resources: pl.Series, pattern: str) -> pl.Series:
     return numbers.list.sum().set(found.list.len() == 0, None)
 
 
-def _types(resources: pl.Series) -> pl.Series:
+def types_of(resources: pl.Series) -> pl.Series:
     import polars as pl
 
     found = resources.str.extract_all(r"gpu:[^:=,()]*[a-zA-Z][^:=,()]*[=:]\d+")

@@ -1,0 +1,377 @@
+"""A queue on a cluster event by event: jobs of several nodes, types, limits, dependencies and closed times of nodes.
+
+At each event the jobs that wait are tried in their order. A job that fits starts on the nodes that then have the fewest
+free GPUs. What follows for the others if it does not fit is the rule: `STRICT`, no job behind it may use the classes of
+nodes that suit it; `SKIP`, all others are tried; `EASY`, the first job without a place of each set of classes reserves
+the earliest time at which it fits by the estimated ends, and jobs that are tried later must not delay it (D. A. Lifka,
+The ANL/IBM SP Scheduling System, JSSPP 1995). A job that only a limit stops delays nobody. Like the backfilling of
+Slurm, an event tries at most `depth` jobs (`bf_max_job_test`).
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
+
+STRICT: Final = 0
+SKIP: Final = 1
+EASY: Final = 2
+NEVER: Final = np.inf
+
+
+class QueueNodes(NamedTuple):
+    """N nodes in C classes, D kinds of demands, and W times at which classes are closed."""
+
+    node_class: Ints  # (N,)
+    gpus: Ints  # (N,) all GPUs of the node, 0 if it starts no jobs
+    fits: Bools  # (D, C) whether the class suits the demand
+    first_window: Ints  # (C + 1,)
+    window_start: Floats  # (W,)
+    window_end: Floats  # (W,)
+
+
+class QueueJobs(NamedTuple):
+    """J jobs in S shapes, with G limits. A job that runs already has a start, and its GPUs by node.
+
+    Jobs of one shape have the same demand, GPUs by node and number of nodes.
+    """
+
+    submitted: Floats  # (J,) time from which it waits
+    rank: Ints  # (J,) place in the order, each once
+    shape: Ints  # (J,)
+    length: Floats  # (J,) real length from its start
+    estimate: Floats  # (J,) the length by which reservations are made
+    started: Floats  # (J,) NaN if it does not run yet
+    before: Ints  # (J,) jobs that must end first
+    first_after: Ints  # (J + 1,) the jobs that wait for its end
+    after: Ints
+    first_limit: Ints  # (J + 1,) the limits that count it, with its amounts
+    limit: Ints
+    amount: Ints
+    first_part: Ints  # (J + 1,) room for its nodes; those of running jobs are filled
+    shape_demand: Ints  # (S,)
+    shape_gpus: Ints  # (S,) on each node, or in all if the number of nodes is 0
+    shape_nodes: Ints  # (S,) 0: any number of nodes
+    most: Ints  # (G,) the largest sum of amounts at one time
+
+
+class QueueRun(NamedTuple):
+    """What the run fills: starts (NaN: never), and the nodes of each job with their GPUs."""
+
+    start: Floats  # (J,)
+    part_node: Ints
+    part_gpus: Ints
+    parts: Ints  # (J,)
+
+
+@compiled
+def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, until: float, run: QueueRun) -> int:
+    """Run until all jobs have ended or to the time `until`; return the number of events."""
+    count, shapes = len(jobs.submitted), len(jobs.shape_demand)
+    free, most = nodes.gpus.copy(), int(nodes.gpus.max()) if len(nodes.gpus) > 0 else 0
+    levels_of = np.zeros((nodes.fits.shape[1], most + 1), dtype=np.int64)  # nodes of a class by their free GPUs
+    for n in range(len(free)):
+        if nodes.gpus[n] > 0:
+            levels_of[nodes.node_class[n], free[n]] += 1
+    used = np.zeros(len(jobs.most), dtype=np.int64)
+    before = jobs.before.copy()
+    queues = [[(0, 0)] for _ in range(shapes)]
+    for queue in queues:
+        queue.pop()
+    ends = [(0.0, 0)]
+    ends.pop()
+    line_end, line_job, running = np.empty(count), np.empty(count, dtype=np.int64), 0  # by estimated end
+    has_come = np.zeros(count, dtype=np.bool_)
+    for j in range(count):
+        if not np.isnan(jobs.started[j]):
+            has_come[j] = True
+            run.start[j] = jobs.started[j]
+            _change(nodes, jobs, run, j, -1, free, levels_of, used)
+            running = _insert(line_end, line_job, running, jobs.started[j] + jobs.estimate[j], j)
+            heappush(ends, (jobs.started[j] + jobs.length[j], j))
+    arrivals = np.argsort(jobs.submitted, kind="mergesort")
+    openings = np.sort(nodes.window_end)
+    closed, failed = np.zeros(shapes, dtype=np.bool_), np.empty(shapes)
+    barred = np.zeros(nodes.fits.shape[1], dtype=np.bool_)
+    shadow, spare = np.empty(nodes.fits.shape[1]), np.empty(len(free), dtype=np.int64)
+    later, usable = np.empty(len(free), dtype=np.int64), np.empty(len(free), dtype=np.int64)
+    levels = np.empty(most + 1, dtype=np.int64)
+    come, opened, events, waiting, last = 0, 0, 0, 0, -NEVER
+    while True:
+        now = NEVER
+        if len(ends) > 0:
+            now = ends[0][0]
+        if come < count and jobs.submitted[arrivals[come]] < now:
+            now = jobs.submitted[arrivals[come]]
+        while opened < len(openings) and openings[opened] <= last:
+            opened += 1
+        if waiting > 0 and opened < len(openings) and openings[opened] < now:
+            now = openings[opened]
+        if now == NEVER or now > until:
+            return events
+        events, last = events + 1, now
+        while len(ends) > 0 and ends[0][0] <= now:
+            j = heappop(ends)[1]
+            _change(nodes, jobs, run, j, 1, free, levels_of, used)
+            running = _remove(line_end, line_job, running, j)
+            for at in range(jobs.first_after[j], jobs.first_after[j + 1]):
+                other = jobs.after[at]
+                before[other] -= 1
+                if before[other] == 0 and has_come[other]:
+                    heappush(queues[jobs.shape[other]], (jobs.rank[other], other))
+                    waiting += 1
+        while come < count and jobs.submitted[arrivals[come]] <= now:
+            j = arrivals[come]
+            come += 1
+            if not has_come[j]:
+                has_come[j] = True
+                if before[j] == 0:
+                    heappush(queues[jobs.shape[j]], (jobs.rank[j], j))
+                    waiting += 1
+
+        # One pass over the queue. A shape is closed once there is no room for one of its jobs; jobs with an estimate
+        # of at least `failed` would delay a reservation, or run into a closed time, as another one of the shape.
+        closed[:] = False
+        failed[:] = NEVER
+        barred[:] = False
+        shadow[:] = NEVER
+        spare[:] = most
+        tested = 0
+        stash = [(0, 0)]
+        stash.pop()
+        while tested < depth:
+            best = -1
+            for s in range(shapes):
+                if not closed[s] and len(queues[s]) > 0 and (best < 0 or queues[s][0][0] < queues[best][0][0]):
+                    best = s
+            if best < 0:
+                break
+            tested += 1
+            j = heappop(queues[best])[1]
+            demand, gpus, wanted = jobs.shape_demand[best], jobs.shape_gpus[best], jobs.shape_nodes[best]
+            if _is_limited(jobs, j, used) or jobs.estimate[j] >= failed[best]:
+                stash.append((jobs.rank[j], j))
+                continue
+            until_end = now + jobs.estimate[j]
+            has_room = _has_room(nodes, demand, barred, levels_of, gpus, wanted)
+            if has_room:
+                for n in range(len(free)):
+                    c = nodes.node_class[n]
+                    usable[n] = 0
+                    if nodes.fits[demand, c] and not barred[c] and nodes.gpus[n] > 0:
+                        usable[n] = free[n] if until_end <= shadow[c] else min(free[n], spare[n])
+                        usable[n] = max(usable[n], 0)
+                _close_windows(nodes, now, until_end, usable)
+            first = jobs.first_part[j]
+            if has_room and _choose(usable, gpus, wanted, levels, run.part_node, run.part_gpus, first, run.parts, j):
+                run.start[j] = now
+                waiting -= 1
+                _change(nodes, jobs, run, j, -1, free, levels_of, used)
+                for at in range(first, first + run.parts[j]):
+                    n = run.part_node[at]
+                    if until_end > shadow[nodes.node_class[n]]:
+                        spare[n] -= run.part_gpus[at]
+                running = _insert(line_end, line_job, running, until_end, j)
+                heappush(ends, (now + jobs.length[j], j))
+                continue
+            stash.append((jobs.rank[j], j))
+            failed[best] = min(failed[best], jobs.estimate[j])
+            if rule == STRICT:
+                closed[best] = True
+                for c in range(len(barred)):
+                    barred[c] |= nodes.fits[demand, c]
+                continue
+            if has_room:  # a reservation or a closed time prevents it: shorter ones of its shape may fit
+                continue
+            closed[best] = True
+            if rule == EASY and not _is_covered(nodes, demand, shadow):
+                time = _reserve(nodes, jobs, run, demand, gpus, wanted, free, line_end, line_job, running, later, spare)
+                if time < NEVER:
+                    for c in range(len(shadow)):
+                        if nodes.fits[demand, c]:
+                            shadow[c] = max(time, now)
+        for at in range(len(stash)):
+            heappush(queues[jobs.shape[stash[at][1]]], stash[at])
+
+
+@compiled_in_place
+def _is_limited(jobs: QueueJobs, j: int, used: Ints) -> bool:
+    for at in range(jobs.first_limit[j], jobs.first_limit[j + 1]):
+        if used[jobs.limit[at]] + jobs.amount[at] > jobs.most[jobs.limit[at]]:
+            return True
+    return False
+
+
+@compiled_in_place
+def _change(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, j: int, sign: int, free: Ints, levels_of: Ints, used: Ints
+) -> None:
+    """Take the GPUs and amounts of a job (-1), or give them back (1)."""
+    for at in range(jobs.first_part[j], jobs.first_part[j] + run.parts[j]):
+        n = run.part_node[at]
+        if nodes.gpus[n] > 0:
+            levels_of[nodes.node_class[n], max(free[n], 0)] -= 1
+        free[n] += sign * run.part_gpus[at]
+        if nodes.gpus[n] > 0:
+            levels_of[nodes.node_class[n], max(free[n], 0)] += 1
+    for at in range(jobs.first_limit[j], jobs.first_limit[j + 1]):
+        used[jobs.limit[at]] -= sign * jobs.amount[at]
+
+
+@compiled_in_place
+def _insert(line_end: Floats, line_job: Ints, running: int, end: float, j: int) -> int:
+    """Put a job into the line of running jobs by its estimated end; return their number."""
+    at = running
+    while at > 0 and line_end[at - 1] > end:
+        line_end[at], line_job[at] = line_end[at - 1], line_job[at - 1]
+        at -= 1
+    line_end[at], line_job[at] = end, j
+    return running + 1
+
+
+@compiled_in_place
+def _remove(line_end: Floats, line_job: Ints, running: int, j: int) -> int:
+    at = 0
+    while line_job[at] != j:
+        at += 1
+    for later in range(at, running - 1):
+        line_end[later], line_job[later] = line_end[later + 1], line_job[later + 1]
+    return running - 1
+
+
+@compiled_in_place
+def _close_windows(nodes: QueueNodes, now: float, end: float, usable: Ints) -> None:
+    """Set the usable GPUs of classes to 0 that are closed at a time between `now` and `end`."""
+    for c in range(len(nodes.first_window) - 1):
+        for w in range(nodes.first_window[c], nodes.first_window[c + 1]):
+            if now < nodes.window_end[w] and end > nodes.window_start[w]:
+                for n in range(len(usable)):
+                    if nodes.node_class[n] == c:
+                        usable[n] = 0
+
+
+@compiled_in_place
+def _choose(
+    usable: Ints,
+    gpus: int,
+    wanted: int,
+    levels: Ints,
+    part_node: Ints,
+    part_gpus: Ints,
+    first: int,
+    parts: Ints,
+    j: int,
+) -> bool:
+    """Fill the nodes of a job with the fewest usable GPUs that suffice, or return False.
+
+    Without a number of nodes it takes one node if one suffices, else those with the most usable GPUs.
+    """
+    levels[:] = 0
+    total = 0
+    for n in range(len(usable)):
+        levels[usable[n]] += 1
+        total += usable[n]
+    number = max(wanted, 1)
+    enough, cut = 0, -1
+    for level in range(gpus, len(levels)):
+        enough += levels[level]
+        if enough >= number:
+            cut = level
+            break
+    if cut >= 0:
+        last = number - (enough - levels[cut])  # nodes of the level `cut`
+        found = 0
+        for n in range(len(usable)):
+            if gpus <= usable[n] < cut or (usable[n] == cut and last > 0):
+                last -= usable[n] == cut
+                part_node[first + found], part_gpus[first + found] = n, gpus
+                found += 1
+        parts[j] = found
+        return True
+    if wanted > 0 or total < gpus:
+        return False
+    left, found = gpus, 0
+    for level in range(len(levels) - 1, 0, -1):
+        for n in range(len(usable)):
+            if left > 0 and usable[n] == level:
+                part_node[first + found], part_gpus[first + found] = n, min(level, left)
+                left -= min(level, left)
+                found += 1
+    parts[j] = found
+    return True
+
+
+@compiled_in_place
+def _has_room(nodes: QueueNodes, demand: int, barred: Bools, levels_of: Ints, gpus: int, wanted: int) -> bool:
+    """Whether the job would fit now, if there were no reservations and closed times."""
+    number, total = 0, 0
+    for c in range(len(barred)):
+        if nodes.fits[demand, c] and not barred[c]:
+            for level in range(1, levels_of.shape[1]):
+                total += level * levels_of[c, level]
+                if level >= gpus:
+                    number += levels_of[c, level]
+    return number >= max(wanted, 1) or (wanted == 0 and total >= gpus)
+
+
+@compiled_in_place
+def _is_covered(nodes: QueueNodes, demand: int, shadow: Floats) -> bool:
+    """Whether a class that suits the demand has a reservation already."""
+    covered = False
+    for c in range(len(shadow)):
+        covered |= nodes.fits[demand, c] and shadow[c] < NEVER
+    return covered
+
+
+@compiled_in_place
+def _reserve(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, demand: int, gpus: int, wanted: int, free: Ints,
+    line_end: Floats, line_job: Ints, running: int, later: Ints, spare: Ints,
+) -> float:  # fmt: skip
+    """The earliest time at which a job without room fits by the estimated ends of running jobs, NEVER if it does not.
+
+    `spare` becomes what others may use beyond that time on the nodes that the job then takes.
+    """
+    number, total = 0, 0
+    for n in range(len(free)):
+        suits = nodes.fits[demand, nodes.node_class[n]] and nodes.gpus[n] > 0
+        later[n] = max(free[n], 0) if suits else 0
+        number += later[n] >= gpus
+        total += later[n]
+    time, at = NEVER, 0
+    need = max(wanted, 1)
+    while time == NEVER and at < running:
+        j = line_job[at]
+        for part in range(jobs.first_part[j], jobs.first_part[j] + run.parts[j]):
+            n = run.part_node[part]
+            if nodes.fits[demand, nodes.node_class[n]] and nodes.gpus[n] > 0:
+                number += later[n] < gpus <= later[n] + run.part_gpus[part]
+                later[n] += run.part_gpus[part]
+                total += run.part_gpus[part]
+        if number >= need or (wanted == 0 and total >= gpus):
+            time = line_end[at]
+        at += 1
+    if time == NEVER:
+        return NEVER
+    top = 0
+    for n in range(len(later)):
+        top = max(top, later[n])
+    if number >= need:
+        for level in range(gpus, top + 1):
+            for n in range(len(later)):
+                if need > 0 and later[n] == level:
+                    spare[n] = level - gpus
+                    need -= 1
+        return time
+    left = gpus
+    for level in range(top, 0, -1):
+        for n in range(len(later)):
+            if left > 0 and later[n] == level:
+                spare[n] = level - min(level, left)
+                left -= min(level, left)
+    return time

@@ -1,0 +1,290 @@
+"""From a snapshot to the arrays of the queue, and the starts of its jobs by a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from gpusched_dsl.inspecting.queue_kernel import EASY, SKIP, STRICT, QueueJobs, QueueNodes, QueueRun, run_queue
+from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+
+DEPTH = 1000  # jobs that one event tries
+FOREVER = 1e18  # s, the estimate of a job without a limit
+
+
+class QueueRule(StrEnum):
+    """What follows from a job that finds no place."""
+
+    STRICT = "strict"  # nothing overtakes it on nodes that suit it
+    SKIP = "skip"  # all others are tried
+    EASY = "easy"  # it has a reservation, which others must not delay
+
+
+_RULES = {QueueRule.STRICT: STRICT, QueueRule.SKIP: SKIP, QueueRule.EASY: EASY}
+
+
+@dataclass(frozen=True, eq=False)
+class QueueData:
+    """The nodes and jobs of a snapshot as arrays. `jobs` is the table of the J jobs, in the order of the arrays.
+
+    `hopeless` are the jobs for which the nodes that suit them are too small or too few; they never start.
+    """
+
+    nodes: QueueNodes
+    jobs: QueueJobs
+    table: pl.DataFrame
+    node_names: Sequence[str]
+    hopeless: Bools
+    run_parts: Ints
+    run_node: Ints
+    run_gpus: Ints
+
+    @cached_property
+    def total(self) -> Ints:
+        """The GPUs of each job."""
+        gpus, nodes = self.jobs.shape_gpus, self.jobs.shape_nodes
+        found: Ints = (gpus * np.maximum(nodes, 1))[self.jobs.shape]
+        return found
+
+    def with_times(self, length: Floats, estimate: Floats | None = None) -> QueueData:
+        """The same jobs with other lengths from their start, and estimates of them (by default the same)."""
+        return replace(self, jobs=self.jobs._replace(length=length, estimate=length if estimate is None else estimate))
+
+    def in_order(self, *keys: Floats) -> QueueData:
+        """The same jobs in the order of keys, the smallest first, the first key before the others."""
+        order = np.lexsort(keys[::-1])
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return replace(self, jobs=self.jobs._replace(rank=rank))
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedQueue:
+    """Starts and ends of the jobs (NaN: never), and where each has run."""
+
+    data: QueueData
+    start: Floats
+    part_node: Ints
+    part_gpus: Ints
+    parts: Ints
+    events: int
+
+    @property
+    def end(self) -> Floats:
+        return self.start + self.data.jobs.length
+
+    def nodes_of(self, job: int) -> dict[str, int]:
+        """The GPUs of a job by the name of the node."""
+        first = self.data.jobs.first_part[job]
+        at = slice(first, first + self.parts[job])
+        return {self.data.node_names[n]: int(g) for n, g in zip(self.part_node[at], self.part_gpus[at], strict=True)}
+
+
+def simulate(
+    data: QueueData, rule: QueueRule = QueueRule.EASY, *, depth: int = DEPTH, until: float = np.inf
+) -> SimulatedQueue:
+    """Run the queue to its end, or to the time `until`."""
+    count = len(data.jobs.submitted)
+    run = QueueRun(np.full(count, np.nan), data.run_node.copy(), data.run_gpus.copy(), data.run_parts.copy())
+    events = run_queue(data.nodes, data.jobs, _RULES[rule], depth, until, run)
+    return SimulatedQueue(data, run.start, run.part_node, run.part_gpus, run.parts, events)
+
+
+def present_state(snapshot: ClusterSnapshot) -> QueueData:
+    """The jobs that run, wait or are blocked now. Lengths and estimates are the limits.
+
+    Blocked jobs wait for the jobs after which they come; those that wait for something else never start. Times are in
+    seconds since the snapshot; a running job that has passed its limit ends at once.
+    """
+    jobs = snapshot.jobs.filter(pl.col("state").is_in(["running", "waiting", "blocked"]))
+    now = snapshot.now
+    limit = jobs["limit"].fill_null(FOREVER).to_numpy()
+    started = (jobs["started"] - now).set(jobs["state"] != "running", None).fill_null(np.nan).to_numpy()
+    runs = ~np.isnan(started)
+    length = np.where(runs, np.maximum(limit, 1.0 - started), limit)
+    pairs = dependencies(jobs)
+    follows = np.zeros(len(jobs), dtype=np.bool_)
+    follows[pairs[:, 1]] = True
+    stuck = (jobs["state"] == "blocked").to_numpy() & ~follows
+    eligible = (jobs["eligible"].fill_null(-np.inf) - now).to_numpy()
+    begins_later = stuck & (eligible > 0.0)
+    submitted = np.where(begins_later, eligible, np.where(stuck, np.inf, 0.0))
+    data = _arrays(snapshot, jobs, pairs, submitted, started, length)
+    return data.in_order(-jobs["priority"].fill_null(0.0).to_numpy(), jobs["submitted"].fill_null(0.0).to_numpy())
+
+
+def past(snapshot: ClusterSnapshot) -> QueueData:
+    """All jobs that have run, from their submissions on, on an empty cluster; lengths are those that they had."""
+    jobs = snapshot.jobs.filter((pl.col("state") == "ended") & (pl.col("duration") > 0))
+    if snapshot.has_starts:
+        jobs = jobs.filter(pl.col("started").is_not_null())
+    jobs = jobs.sort("submitted", maintain_order=True)
+    ready = pl.max_horizontal(pl.col("submitted"), pl.col("eligible").fill_null(-np.inf))
+    submitted = jobs.select(ready.fill_null(pl.col("submitted"))).to_series().to_numpy()
+    length = jobs["duration"].to_numpy()
+    limit = jobs["limit"].fill_null(FOREVER).to_numpy()
+    data = _arrays(snapshot, jobs, np.zeros((0, 2), dtype=np.int64), submitted, np.full(len(jobs), np.nan), length)
+    return data.with_times(length, np.maximum(limit, length)).in_order(submitted)
+
+
+def _arrays(
+    snapshot: ClusterSnapshot, jobs: pl.DataFrame, pairs: Ints, submitted: Floats, started: Floats,
+    length: Floats,
+) -> QueueData:  # fmt: skip
+    names = snapshot.nodes["node"].to_list()
+    demand, suits = demands(snapshot, jobs)
+    node_class, fits = _classes(suits)
+    nodes = _nodes(snapshot, node_class, fits)
+    gpus, wanted = jobs["gpus"].to_numpy().astype(np.int64), jobs["nodes"].to_numpy().astype(np.int64)
+    shapes, shape = np.unique(np.column_stack([demand, gpus, wanted]), axis=0, return_inverse=True)
+    hopeless = _hopeless(demand, suits, nodes.gpus, gpus, wanted) & np.isnan(started)
+    submitted = np.where(hopeless, np.inf, submitted)
+    first_part, run_parts, run_node, run_gpus = _parts(jobs, names, gpus, wanted, started)
+    owners, amounts, most, first_limit = _limits(snapshot, jobs, gpus * np.maximum(wanted, 1))
+    before, first_after, followers = _followers(pairs, len(jobs))
+    arrays = QueueJobs(
+        submitted.astype(np.float64), np.arange(len(jobs)), shape.reshape(-1).astype(np.int64), length, length, started,
+        before, first_after, followers, first_limit, owners, amounts, first_part,
+        shapes[:, 0].copy(), shapes[:, 1].copy(), shapes[:, 2].copy(), most,
+    )  # fmt: skip
+    return QueueData(nodes, arrays, jobs, names, hopeless, run_parts, run_node, run_gpus)
+
+
+def demands(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> tuple[Ints, Bools]:
+    """The kinds of demands of jobs on nodes: the number of each job's kind, and which of the nodes suit a kind (D, N).
+
+    A node suits if it is in one of the partitions of the job, has one of its types and all of its features, and is
+    allowed and not excluded by name. A node without a type suits each demand for a type: the source does not know it.
+    """
+    columns = ("gpu_types", "features", "allowed_nodes", "excluded_nodes", "partitions")
+    keys = jobs.select(pl.concat_str([pl.col(c).list.join("\x1f") for c in columns], separator="\x1e")).to_series()
+    kinds = keys.unique(maintain_order=True)
+    number = keys.replace_strict(kinds, pl.int_range(len(kinds), eager=True), return_dtype=pl.Int64).to_numpy()
+    nodes = snapshot.nodes
+    types = nodes["gpu_type"]
+    suits = np.ones((len(kinds), len(nodes)), dtype=np.bool_)
+    for row, key in enumerate(kinds.to_list()):
+        wanted, features, allowed, excluded, partitions = (
+            [word for word in part.split("\x1f") if word] for part in key.split("\x1e")
+        )
+        found = pl.Series(np.ones(len(nodes), dtype=np.bool_))
+        if wanted:
+            found &= types.is_in(wanted) | (types == "")
+        if partitions:
+            found &= (nodes["partitions"].list.len() == 0) | nodes.select(
+                pl.col("partitions").list.set_intersection(partitions).list.len() > 0
+            ).to_series()
+        for feature in features:
+            found &= nodes["features"].list.contains(feature) | (nodes["features"].list.len() == 0)
+        if allowed:
+            found &= nodes["node"].is_in(allowed)
+        if excluded:
+            found &= ~nodes["node"].is_in(excluded)
+        suits[row] = found.to_numpy()
+    return number, suits
+
+
+def _classes(suits: Bools) -> tuple[Ints, Bools]:
+    """Nodes that suit the same demands are one class: the class of each node, and which demands each class suits."""
+    classes, node_class = np.unique(suits, axis=1, return_inverse=True)
+    return node_class.reshape(-1).astype(np.int64), np.ascontiguousarray(classes)
+
+
+def _nodes(snapshot: ClusterSnapshot, node_class: Ints, fits: Bools) -> QueueNodes:
+    nodes = snapshot.nodes
+    gpus = np.where(nodes["up"].to_numpy(), nodes["gpus"].to_numpy(), 0).astype(np.int64)
+    reserved = snapshot.reservations.filter(pl.col("end") > snapshot.now)
+    if not reserved.height:
+        first = np.zeros(fits.shape[1] + 1, dtype=np.int64)
+        return QueueNodes(node_class, gpus, fits, first, np.zeros(0), np.zeros(0))
+    closed = np.zeros((reserved.height, len(nodes)), dtype=np.bool_)
+    for row, members in enumerate(reserved["nodes"].to_list()):
+        closed[row] = nodes["node"].is_in(members).to_numpy()
+    keys = np.vstack([node_class[None, :], closed])
+    kinds, finer = np.unique(keys, axis=1, return_inverse=True)
+    starts, ends = (reserved["start"] - snapshot.now).to_numpy(), (reserved["end"] - snapshot.now).to_numpy()
+    windows = [np.flatnonzero(kind[1:]) for kind in kinds.T]
+    first = np.concatenate([[0], np.cumsum([len(w) for w in windows])]).astype(np.int64)
+    at = np.concatenate(windows).astype(np.int64) if windows else np.zeros(0, dtype=np.int64)
+    finer_fits = np.ascontiguousarray(fits[:, kinds[0].astype(np.int64)])
+    return QueueNodes(finer.reshape(-1).astype(np.int64), gpus, finer_fits, first, starts[at], ends[at])
+
+
+def _hopeless(demand: Ints, suits: Bools, node_gpus: Ints, gpus: Ints, wanted: Ints) -> Bools:
+    """The jobs that would not fit on an empty cluster."""
+    sizes, size = np.unique(gpus, return_inverse=True)
+    enough = np.stack([(suits & (node_gpus >= each)).sum(axis=1) for each in sizes])
+    number, total = enough[size.reshape(-1), demand], (suits * node_gpus).sum(axis=1)
+    found: Bools = (number < np.maximum(wanted, 1)) & ((wanted > 0) | (total[demand] < gpus))
+    return found
+
+
+def _parts(
+    jobs: pl.DataFrame, names: Sequence[str], gpus: Ints, wanted: Ints, started: Floats
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Room for the nodes of each job, with those of running jobs filled."""
+    here = jobs.select(pl.int_range(pl.len()).alias("job"), "on_nodes", "on_gpus").filter(pl.Series(~np.isnan(started)))
+    here = here.explode("on_nodes", "on_gpus", empty_as_null=True, keep_nulls=True).filter(
+        pl.col("on_nodes").is_in(names)
+    )
+    owner = here["job"].to_numpy()
+    parts = np.bincount(owner, minlength=len(jobs)).astype(np.int64)
+    room = np.maximum(parts, np.where(wanted > 0, wanted, np.minimum(gpus, max(len(names), 1))))
+    first = np.concatenate([[0], np.cumsum(room)]).astype(np.int64)
+    node, used = np.zeros(first[-1], dtype=np.int64), np.zeros(first[-1], dtype=np.int64)
+    offset = np.arange(len(owner)) - (np.cumsum(parts) - parts)[owner]
+    number = here["on_nodes"].replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    node[first[owner] + offset] = number.to_numpy()
+    used[first[owner] + offset] = here["on_gpus"].to_numpy()
+    return first, parts, node, used
+
+
+def _limits(snapshot: ClusterSnapshot, jobs: pl.DataFrame, total: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """The limits that count each job, with their amounts: GPUs of users, teams, QOS and partitions, tasks of arrays."""
+    found: list[tuple[Ints, Ints, int]] = []  # jobs, amounts, most
+    for scope, owner, kind, most in snapshot.limits.iter_rows():
+        if kind:
+            continue  # the types on which a job will run are not known before
+        column = {"user": "user", "team": "team", "qos": "qos"}.get(scope)
+        if scope == "user" and not owner:
+            for name in jobs["user"].unique().sort().to_list():
+                at = np.flatnonzero((jobs["user"] == name).to_numpy())
+                found.append((at, total[at], most))
+            continue
+        mask = jobs["partitions"].list.contains(owner) if column is None else jobs[column] == owner
+        at = np.flatnonzero(mask.to_numpy())
+        found.append((at, total[at], most))
+    limited = jobs.select(pl.int_range(pl.len()).alias("at"), "array", "array_limit").drop_nulls("array_limit")
+    for (_,), rows in limited.group_by("array", maintain_order=True):
+        at = np.flatnonzero((jobs["array"] == rows["array"][0]).to_numpy())
+        found.append((at, np.ones(len(at), dtype=np.int64), int(rows["array_limit"].min())))  # type: ignore[arg-type]
+    owner_of = np.concatenate([at for at, _, _ in found]) if found else np.zeros(0, dtype=np.int64)
+    amounts = np.concatenate([amount for _, amount, _ in found]) if found else np.zeros(0, dtype=np.int64)
+    number = np.repeat(np.arange(len(found)), [len(at) for at, _, _ in found]).astype(np.int64)
+    order = np.argsort(owner_of, kind="stable")
+    first = np.searchsorted(owner_of[order], np.arange(len(jobs) + 1)).astype(np.int64)
+    most = np.array([limit for _, _, limit in found], dtype=np.int64)
+    return number[order], amounts[order].astype(np.int64), most, first
+
+
+def dependencies(jobs: pl.DataFrame) -> Ints:
+    """Pairs of numbers of jobs (P, 2) in the table, of which the second waits for the end of the first."""
+    rows = jobs.select(pl.int_range(pl.len()).alias("at"), "job", "after")
+    wanted = rows.select("at", "after").explode("after", empty_as_null=True, keep_nulls=True).drop_nulls("after")
+    found = wanted.join(rows.select(pl.col("at").alias("first"), "job"), left_on="after", right_on="job")
+    pairs: Ints = found.sort("at", "first").select("first", "at").to_numpy().astype(np.int64)
+    return pairs
+
+
+def _followers(pairs: Ints, count: int) -> tuple[Ints, Ints, Ints]:
+    """How many jobs each waits for, and the jobs that wait for each."""
+    before = np.bincount(pairs[:, 1], minlength=count).astype(np.int64)
+    order = np.argsort(pairs[:, 0], kind="stable")
+    first = np.searchsorted(pairs[order, 0], np.arange(count + 1)).astype(np.int64)
+    return before, first, pairs[order, 1].copy()

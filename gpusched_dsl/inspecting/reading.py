@@ -1,0 +1,48 @@
+"""From what a user names to a snapshot: the kind of a source is recognised by its content."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+from gpusched_dsl.data.formats.shape import Raw
+from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreadable, expand_gzip, read_bytes
+from gpusched_dsl.inspecting.readers.sacct import read_sacct
+from gpusched_dsl.inspecting.readers.traces import read_trace, recognise_format, trace_formats
+from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
+
+_GZIP = b"\x1f\x8b"
+
+
+def read_snapshot(source: str, limits: FileLimits, *, form: str | None = None, zone: str = "UTC") -> ClusterSnapshot:
+    """Read a file; `form` is the name of its format, or None to recognise it.
+
+    Raises Unreadable: GSM2001 for a file that is not there, GSM2008 and more for one that cannot be read, GSM5500 for a
+    format that is not recognised.
+    """
+    path = Path(source)
+    if not path.exists():
+        raise Unreadable(Fault("GSM2001", f"data file `{source}` does not exist"))
+    content = read_bytes(DataFile(path.resolve(), source), limits)
+    digest = hashlib.sha256(content).hexdigest()
+    if content.startswith(_GZIP):
+        content = expand_gzip(source, content, limits)
+    raw = Raw(source, content, limits=limits)
+    return replace(_read(raw, form, zone), files={source: digest})
+
+
+def _read(raw: Raw, form: str | None, zone: str) -> ClusterSnapshot:
+    if form == "sacct" or (form is None and _is_sacct(raw)):
+        return read_sacct(raw, zone)
+    found = form or recognise_format(raw)
+    if found is None:
+        known = ", ".join(["sacct", *trace_formats()])
+        message = f"the format of `{raw.name}` is not recognised"
+        raise Unreadable(Fault("GSM5500", message, help=f"state it: `--as NAME`, one of {known}"))
+    return read_trace(raw, found)
+
+
+def _is_sacct(raw: Raw) -> bool:
+    first = raw.data.lstrip()[:4096].split(b"\n", 1)[0]
+    return b"|" in first and b"JobID" in first

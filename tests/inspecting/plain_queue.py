@@ -1,0 +1,120 @@
+"""A queue event by event in the plainest Python, the reference of the compiled one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Node:
+    gpus: int
+    kind: str
+    windows: list[tuple[float, float]] = field(default_factory=list)
+    free: int = 0
+
+
+@dataclass
+class Job:
+    submitted: float
+    gpus: int
+    nodes: int
+    kinds: frozenset[str]
+    length: float
+    estimate: float
+    owner: str = ""
+    after: list[int] = field(default_factory=list)
+    start: float = math.nan
+    places: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def end(self) -> float:
+        return self.start + self.length
+
+
+def run(nodes: Sequence[Node], jobs: Sequence[Job], most: int, rule: str) -> None:
+    """Fill starts and places; jobs are in the order of the queue; `most` GPUs at once for an owner that is not ""."""
+    for node in nodes:
+        node.free = node.gpus
+    running = [j for j in jobs if not math.isnan(j.start)]
+    for job in running:
+        for n, g in job.places.items():
+            nodes[n].free -= g
+    times = sorted({w[1] for n in nodes for w in n.windows})
+    done: set[int] = set()
+    last = -math.inf
+    while True:
+        waiting = [j for j in jobs if math.isnan(j.start) and j.submitted <= last and set(j.after) <= done]
+        upcoming = [j.end for j in running] + [j.submitted for j in jobs if math.isnan(j.start) and j.submitted > last]
+        upcoming += [t for t in times if t > last and waiting]
+        now = min(upcoming, default=math.inf)
+        if now == math.inf:
+            return
+        last = now
+        for job in [j for j in running if j.end <= now]:
+            running.remove(job)
+            done.add(jobs.index(job))
+            for n, g in job.places.items():
+                nodes[n].free += g
+        one_pass(nodes, jobs, running, done, now, most, rule)
+
+
+def one_pass(
+    nodes: Sequence[Node], jobs: Sequence[Job], running: list[Job], done: set[int], now: float, most: int, rule: str
+) -> None:
+    barred: set[str] = set()
+    shadow: dict[str, float] = {}
+    spare: dict[int, int] = {}
+    for job in jobs:
+        if not math.isnan(job.start) or job.submitted > now or not set(job.after) <= done:
+            continue
+        total = job.gpus * max(job.nodes, 1)
+        if job.owner and sum(sum(r.places.values()) for r in running if r.owner == job.owner) + total > most:
+            continue
+        end = now + job.estimate
+        room = {n: node.free for n, node in enumerate(nodes) if node.kind in job.kinds and node.kind not in barred}
+        usable = dict(room)
+        for n in room:
+            if end > shadow.get(nodes[n].kind, math.inf):
+                usable[n] = min(usable[n], spare.get(n, 10**9))
+            if any(now < w[1] and end > w[0] for w in nodes[n].windows):
+                usable[n] = 0
+        places = choose(usable, job.gpus, job.nodes)
+        if places is not None:
+            job.start, job.places = now, places
+            running.append(job)
+            for n, g in places.items():
+                nodes[n].free -= g
+                if n in spare and end > shadow.get(nodes[n].kind, math.inf):
+                    spare[n] -= g
+        elif rule == "strict":
+            barred |= job.kinds
+        elif rule == "easy" and choose(room, job.gpus, job.nodes) is None and not job.kinds & set(shadow):
+            later = dict(room)
+            for other in sorted(running, key=lambda r: r.start + r.estimate):
+                for n, g in other.places.items():
+                    if n in later:
+                        later[n] += g
+                reserved = choose(later, job.gpus, job.nodes)
+                if reserved is not None:
+                    for kind in job.kinds:
+                        shadow[kind] = max(other.start + other.estimate, now)
+                    for n, g in reserved.items():
+                        spare[n] = later[n] - g
+                    break
+
+
+def choose(usable: dict[int, int], gpus: int, wanted: int) -> dict[int, int] | None:
+    """Nodes with the fewest usable GPUs that suffice; without a number of nodes, one or those with the most."""
+    fits = sorted((g, n) for n, g in usable.items() if g >= gpus)
+    if len(fits) >= max(wanted, 1):
+        return {n: gpus for _, n in fits[: max(wanted, 1)]}
+    if wanted > 0 or sum(usable.values()) < gpus:
+        return None
+    places, left = {}, gpus
+    for free, n in sorted(((g, n) for n, g in usable.items()), key=lambda pair: (-pair[0], pair[1])):
+        if left > 0 and free > 0:
+            places[n] = min(free, left)
+            left -= places[n]
+    return places

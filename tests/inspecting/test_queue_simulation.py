@@ -1,0 +1,109 @@
+"""Starts by the compiled queue equal those of a plain one: gangs, types, limits, dependencies, closed times."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import plain_queue
+import pytest
+
+from gpusched_dsl.inspecting.queue_simulation import QueueRule, present_state, simulate
+from gpusched_dsl.inspecting.snapshot import (
+    JOB_COLUMNS,
+    LIMIT_COLUMNS,
+    NODE_COLUMNS,
+    RESERVATION_COLUMNS,
+    ClusterSnapshot,
+    frame,
+)
+
+NOW = 1_000_000.0
+KINDS = ("a", "b", "c")
+
+
+def drawn(seed: int) -> tuple[ClusterSnapshot, list[plain_queue.Node], list[plain_queue.Job], int]:
+    """A snapshot, and the same nodes and jobs for the reference, with all lengths equal to the limits."""
+    draw = Random(seed)
+    nodes = [plain_queue.Node(draw.choice((2, 4, 8)), draw.choice(KINDS)) for _ in range(draw.randint(1, 7))]
+    windows = [
+        (at, start, start + draw.randint(1, 6))
+        for at in range(len(nodes))
+        if draw.random() < 0.2
+        for start in [draw.randint(-2, 10)]
+    ]
+    for at, start, end in windows:
+        if end > 0:
+            nodes[at].windows.append((start, end))
+    most = draw.choice((0, 4, 12))
+    jobs, used = [], [0] * len(nodes)
+    for at in range(draw.randint(1, 14)):
+        gpus, wanted = draw.choice(((1, 1), (2, 1), (4, 1), (1, 2), (2, 3), (4, 2), (3, 0), (6, 0)))
+        kinds = frozenset(draw.sample(KINDS, draw.randint(1, 3)))
+        length = float(draw.randint(1, 8))
+        owner = draw.choice(("", "x")) if most else ""
+        after = [draw.randrange(at)] if at and draw.random() < 0.15 else []
+        job = plain_queue.Job(0.0, gpus, wanted, kinds, length, length, owner, after)
+        free = {n: node.gpus - used[n] for n, node in enumerate(nodes) if node.kind in kinds}
+        if draw.random() < 0.3 and not after and (places := plain_queue.choose(free, gpus, wanted)):
+            job.start, job.places = -length + draw.randint(1, 3), places
+            for n, g in places.items():
+                used[n] += g
+        jobs.append(job)
+    limits = [{"scope": "team", "owner": "x", "gpus": most}] if most else []
+    snapshot = ClusterSnapshot(
+        "drawn",
+        NOW,
+        frame([{"node": f"n{at}", "gpus": n.gpus, "gpu_type": n.kind} for at, n in enumerate(nodes)], NODE_COLUMNS),
+        frame([row(at, job) for at, job in enumerate(jobs)], JOB_COLUMNS),
+        frame(
+            [
+                {"reservation": f"r{at}", "nodes": [f"n{node}"], "start": NOW + start, "end": NOW + end}
+                for at, (node, start, end) in enumerate(windows)
+            ],
+            RESERVATION_COLUMNS,
+        ),
+        frame(limits, LIMIT_COLUMNS),
+    )
+    return snapshot, nodes, jobs, most
+
+
+def row(at: int, job: plain_queue.Job) -> dict[str, object]:
+    runs = not math.isnan(job.start)
+    return {
+        "job": str(at),
+        "state": "running" if runs else "blocked" if job.after else "waiting",
+        "gpus": job.gpus,
+        "nodes": job.nodes,
+        "gpu_types": sorted(job.kinds),
+        "team": job.owner,
+        "after": [str(other) for other in job.after],
+        "priority": -float(at),
+        "submitted": NOW + job.submitted,
+        "started": NOW + job.start if runs else None,
+        "limit": job.length,
+        "on_nodes": [f"n{n}" for n in job.places],
+        "on_gpus": list(job.places.values()),
+    }
+
+
+@pytest.mark.parametrize("rule", list(QueueRule))
+@pytest.mark.parametrize("part", range(5))
+def test_starts_equal_those_of_the_plain_queue(rule: QueueRule, part: int) -> None:
+    differing = 0
+    for seed in range(40 * part, 40 * part + 40):
+        snapshot, nodes, jobs, most = drawn(seed)
+        data = present_state(snapshot)
+        found = simulate(data, rule)
+        expected = [replace(job, places=dict(job.places)) for job in jobs]
+        for at, hopeless in enumerate(data.hopeless):
+            if hopeless:
+                expected[at].submitted = math.inf
+        plain_queue.run(nodes, expected, most, rule.value)
+        np.testing.assert_allclose(found.start, [job.start for job in expected], atol=1e-9, err_msg=f"seed {seed}")
+        for at, job in enumerate(expected):
+            assert found.nodes_of(at) == {f"n{n}": g for n, g in job.places.items()}, (seed, at)
+        differing += sum(job.start > 0 for job in expected)
+    assert differing > 40  # jobs that had to wait
