@@ -25,9 +25,10 @@ NEVER: Final = np.inf
 
 
 class QueueNodes(NamedTuple):
-    """N nodes in C classes, D kinds of demands, and W times at which classes are closed."""
+    """N nodes in the order of their C classes, D kinds of demands, and W times at which classes are closed."""
 
-    node_class: Ints  # (N,)
+    node_class: Ints  # (N,) ascending
+    first_node: Ints  # (C + 1,)
     gpus: Ints  # (N,) all GPUs of the node, 0 if it starts no jobs
     fits: Bools  # (D, C) whether the class suits the demand
     first_window: Ints  # (C + 1,)
@@ -100,7 +101,7 @@ def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, until: 
     barred = np.zeros(nodes.fits.shape[1], dtype=np.bool_)
     shadow, spare = np.empty(nodes.fits.shape[1]), np.empty(len(free), dtype=np.int64)
     later, usable = np.empty(len(free), dtype=np.int64), np.empty(len(free), dtype=np.int64)
-    levels = np.empty(most + 1, dtype=np.int64)
+    levels, where = np.empty(most + 1, dtype=np.int64), np.empty(len(free), dtype=np.int64)
     come, opened, events, waiting, last = 0, 0, 0, 0, -NEVER
     while True:
         now = NEVER
@@ -159,16 +160,11 @@ def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, until: 
                 continue
             until_end = now + jobs.estimate[j]
             has_room = _has_room(nodes, demand, barred, levels_of, gpus, wanted)
+            number = 0
             if has_room:
-                for n in range(len(free)):
-                    c = nodes.node_class[n]
-                    usable[n] = 0
-                    if nodes.fits[demand, c] and not barred[c] and nodes.gpus[n] > 0:
-                        usable[n] = free[n] if until_end <= shadow[c] else min(free[n], spare[n])
-                        usable[n] = max(usable[n], 0)
-                _close_windows(nodes, now, until_end, usable)
+                number = _fill(nodes, demand, barred, now, until_end, shadow, spare, free, usable, where)
             first = jobs.first_part[j]
-            if has_room and _choose(usable, gpus, wanted, levels, run.part_node, run.part_gpus, first, run.parts, j):
+            if has_room and _choose(number, usable, where, gpus, wanted, levels, run, first, j):
                 run.start[j] = now
                 waiting -= 1
                 _change(nodes, jobs, run, j, -1, free, levels_of, used)
@@ -190,7 +186,9 @@ def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, until: 
                 continue
             closed[best] = True
             if rule == EASY and not _is_covered(nodes, demand, shadow):
-                time = _reserve(nodes, jobs, run, demand, gpus, wanted, free, line_end, line_job, running, later, spare)
+                time = _reserve(
+                    nodes, jobs, run, demand, gpus, wanted, free, line_end, line_job, running, later, levels, spare
+                )
                 if time < NEVER:
                     for c in range(len(shadow)):
                         if nodes.fits[demand, c]:
@@ -245,65 +243,87 @@ def _remove(line_end: Floats, line_job: Ints, running: int, j: int) -> int:
 
 
 @compiled_in_place
-def _close_windows(nodes: QueueNodes, now: float, end: float, usable: Ints) -> None:
-    """Set the usable GPUs of classes to 0 that are closed at a time between `now` and `end`."""
-    for c in range(len(nodes.first_window) - 1):
-        for w in range(nodes.first_window[c], nodes.first_window[c + 1]):
-            if now < nodes.window_end[w] and end > nodes.window_start[w]:
-                for n in range(len(usable)):
-                    if nodes.node_class[n] == c:
-                        usable[n] = 0
+def _is_closed(nodes: QueueNodes, c: int, now: float, end: float) -> bool:
+    """Whether the class is closed at a time between `now` and `end`."""
+    closed = False
+    for w in range(nodes.first_window[c], nodes.first_window[c + 1]):
+        closed |= now < nodes.window_end[w] and end > nodes.window_start[w]
+    return closed
+
+
+@compiled_in_place
+def _fill(
+    nodes: QueueNodes, demand: int, barred: Bools, now: float, end: float, shadow: Floats, spare: Ints, free: Ints,
+    usable: Ints, where: Ints,
+) -> int:  # fmt: skip
+    """Fill `where` with the nodes on which a job may run now, and `usable` with their GPUs; return their number."""
+    number = 0
+    for c in range(len(barred)):
+        if not nodes.fits[demand, c] or barred[c] or _is_closed(nodes, c, now, end):
+            continue
+        delays = end > shadow[c]
+        for n in range(nodes.first_node[c], nodes.first_node[c + 1]):
+            gpus = min(free[n], spare[n]) if delays else free[n]
+            if gpus > 0 and nodes.gpus[n] > 0:
+                where[number], usable[number] = n, gpus
+                number += 1
+    return number
+
+
+@compiled_in_place
+def _cut(gpus: int, wanted: int, levels: Ints) -> tuple[int, int]:
+    """The largest level of free GPUs that a job needs if it takes the fullest nodes, and how many of that level.
+
+    The level is -1 if not enough nodes have the GPUs.
+    """
+    enough, number = 0, max(wanted, 1)
+    for level in range(gpus, len(levels)):
+        enough += levels[level]
+        if enough >= number:
+            return level, number - (enough - levels[level])
+    return -1, 0
 
 
 @compiled_in_place
 def _choose(
-    usable: Ints,
-    gpus: int,
-    wanted: int,
-    levels: Ints,
-    part_node: Ints,
-    part_gpus: Ints,
-    first: int,
-    parts: Ints,
-    j: int,
+    number: int, usable: Ints, where: Ints, gpus: int, wanted: int, levels: Ints, run: QueueRun, first: int, j: int
 ) -> bool:
     """Fill the nodes of a job with the fewest usable GPUs that suffice, or return False.
 
     Without a number of nodes it takes one node if one suffices, else those with the most usable GPUs.
     """
     levels[:] = 0
-    total = 0
-    for n in range(len(usable)):
-        levels[usable[n]] += 1
-        total += usable[n]
-    number = max(wanted, 1)
-    enough, cut = 0, -1
-    for level in range(gpus, len(levels)):
-        enough += levels[level]
-        if enough >= number:
-            cut = level
-            break
+    total, found = 0, 0
+    for at in range(number):
+        levels[usable[at]] += 1
+        total += usable[at]
+    cut, last = _cut(gpus, wanted, levels)
     if cut >= 0:
-        last = number - (enough - levels[cut])  # nodes of the level `cut`
-        found = 0
-        for n in range(len(usable)):
-            if gpus <= usable[n] < cut or (usable[n] == cut and last > 0):
-                last -= usable[n] == cut
-                part_node[first + found], part_gpus[first + found] = n, gpus
-                found += 1
-        parts[j] = found
-        return True
-    if wanted > 0 or total < gpus:
+        found = _take_cut(number, usable, where, gpus, cut, last, run, first)
+    elif wanted > 0 or total < gpus:
         return False
-    left, found = gpus, 0
-    for level in range(len(levels) - 1, 0, -1):
-        for n in range(len(usable)):
-            if left > 0 and usable[n] == level:
-                part_node[first + found], part_gpus[first + found] = n, min(level, left)
-                left -= min(level, left)
-                found += 1
-    parts[j] = found
+    else:
+        left = gpus
+        for level in range(len(levels) - 1, 0, -1):
+            for at in range(number):
+                if left > 0 and usable[at] == level:
+                    run.part_node[first + found], run.part_gpus[first + found] = where[at], min(level, left)
+                    left -= min(level, left)
+                    found += 1
+    run.parts[j] = found
     return True
+
+
+@compiled_in_place
+def _take_cut(number: int, usable: Ints, where: Ints, gpus: int, cut: int, last: int, run: QueueRun, first: int) -> int:
+    """Take all nodes with at least `gpus` below the level `cut`, and the first `last` ones of that level."""
+    found = 0
+    for at in range(number):
+        if gpus <= usable[at] < cut or (usable[at] == cut and last > 0):
+            last -= usable[at] == cut
+            run.part_node[first + found], run.part_gpus[first + found] = where[at], gpus
+            found += 1
+    return found
 
 
 @compiled_in_place
@@ -331,18 +351,19 @@ def _is_covered(nodes: QueueNodes, demand: int, shadow: Floats) -> bool:
 @compiled_in_place
 def _reserve(
     nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, demand: int, gpus: int, wanted: int, free: Ints,
-    line_end: Floats, line_job: Ints, running: int, later: Ints, spare: Ints,
+    line_end: Floats, line_job: Ints, running: int, later: Ints, levels: Ints, spare: Ints,
 ) -> float:  # fmt: skip
     """The earliest time at which a job without room fits by the estimated ends of running jobs, NEVER if it does not.
 
     `spare` becomes what others may use beyond that time on the nodes that the job then takes.
     """
     number, total = 0, 0
-    for n in range(len(free)):
-        suits = nodes.fits[demand, nodes.node_class[n]] and nodes.gpus[n] > 0
-        later[n] = max(free[n], 0) if suits else 0
-        number += later[n] >= gpus
-        total += later[n]
+    for c in range(nodes.fits.shape[1]):
+        if nodes.fits[demand, c]:
+            for n in range(nodes.first_node[c], nodes.first_node[c + 1]):
+                later[n] = max(free[n], 0) if nodes.gpus[n] > 0 else 0
+                number += later[n] >= gpus
+                total += later[n]
     time, at = NEVER, 0
     need = max(wanted, 1)
     while time == NEVER and at < running:
@@ -358,20 +379,27 @@ def _reserve(
         at += 1
     if time == NEVER:
         return NEVER
-    top = 0
-    for n in range(len(later)):
-        top = max(top, later[n])
-    if number >= need:
-        for level in range(gpus, top + 1):
-            for n in range(len(later)):
-                if need > 0 and later[n] == level:
-                    spare[n] = level - gpus
-                    need -= 1
-        return time
+    levels[:] = 0
+    for c in range(nodes.fits.shape[1]):
+        if nodes.fits[demand, c]:
+            for n in range(nodes.first_node[c], nodes.first_node[c + 1]):
+                levels[min(later[n], len(levels) - 1)] += 1
+    cut, last = _cut(gpus, wanted, levels)
     left = gpus
-    for level in range(top, 0, -1):
-        for n in range(len(later)):
-            if left > 0 and later[n] == level:
-                spare[n] = level - min(level, left)
-                left -= min(level, left)
+    for level in range(len(levels) - 1, 0, -1):
+        if levels[level] == 0 or (cut >= 0 and level > cut):
+            continue
+        for c in range(nodes.fits.shape[1]):
+            if nodes.fits[demand, c]:
+                for n in range(nodes.first_node[c], nodes.first_node[c + 1]):
+                    if later[n] != level or (cut >= 0 and level < gpus):
+                        continue
+                    if cut < 0:
+                        spare[n] = level - min(level, left)
+                        left -= min(level, left)
+                    elif level < cut or last > 0:
+                        spare[n] = level - gpus
+                        last -= level == cut
+        if (cut < 0 and left == 0) or (cut >= 0 and level == gpus):
+            break
     return time

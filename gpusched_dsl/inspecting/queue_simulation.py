@@ -31,7 +31,7 @@ _RULES = {QueueRule.STRICT: STRICT, QueueRule.SKIP: SKIP, QueueRule.EASY: EASY}
 
 @dataclass(frozen=True, eq=False)
 class QueueData:
-    """The nodes and jobs of a snapshot as arrays. `jobs` is the table of the J jobs, in the order of the arrays.
+    """The nodes and jobs of a snapshot as arrays. `table` has the J jobs, in the order of the arrays.
 
     `hopeless` are the jobs for which the nodes that suit them are too small or too few; they never start.
     """
@@ -137,10 +137,9 @@ def _arrays(
     snapshot: ClusterSnapshot, jobs: pl.DataFrame, pairs: Ints, submitted: Floats, started: Floats,
     length: Floats,
 ) -> QueueData:  # fmt: skip
-    names = snapshot.nodes["node"].to_list()
     demand, suits = demands(snapshot, jobs)
-    node_class, fits = _classes(suits)
-    nodes = _nodes(snapshot, node_class, fits)
+    nodes, order = _nodes(snapshot, suits)
+    names, suits = snapshot.nodes["node"][order].to_list(), suits[:, order]
     gpus, wanted = jobs["gpus"].to_numpy().astype(np.int64), jobs["nodes"].to_numpy().astype(np.int64)
     shapes, shape = np.unique(np.column_stack([demand, gpus, wanted]), axis=0, return_inverse=True)
     hopeless = _hopeless(demand, suits, nodes.gpus, gpus, wanted) & np.isnan(started)
@@ -190,30 +189,24 @@ def demands(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> tuple[Ints, Bools]
     return number, suits
 
 
-def _classes(suits: Bools) -> tuple[Ints, Bools]:
-    """Nodes that suit the same demands are one class: the class of each node, and which demands each class suits."""
-    classes, node_class = np.unique(suits, axis=1, return_inverse=True)
-    return node_class.reshape(-1).astype(np.int64), np.ascontiguousarray(classes)
-
-
-def _nodes(snapshot: ClusterSnapshot, node_class: Ints, fits: Bools) -> QueueNodes:
-    nodes = snapshot.nodes
-    gpus = np.where(nodes["up"].to_numpy(), nodes["gpus"].to_numpy(), 0).astype(np.int64)
+def _nodes(snapshot: ClusterSnapshot, suits: Bools) -> tuple[QueueNodes, Ints]:
+    """The nodes by class, and their order: nodes that suit the same demands and are closed together are one class."""
+    table = snapshot.nodes
     reserved = snapshot.reservations.filter(pl.col("end") > snapshot.now)
-    if not reserved.height:
-        first = np.zeros(fits.shape[1] + 1, dtype=np.int64)
-        return QueueNodes(node_class, gpus, fits, first, np.zeros(0), np.zeros(0))
-    closed = np.zeros((reserved.height, len(nodes)), dtype=np.bool_)
+    closed = np.zeros((reserved.height, table.height), dtype=np.bool_)
     for row, members in enumerate(reserved["nodes"].to_list()):
-        closed[row] = nodes["node"].is_in(members).to_numpy()
-    keys = np.vstack([node_class[None, :], closed])
-    kinds, finer = np.unique(keys, axis=1, return_inverse=True)
-    starts, ends = (reserved["start"] - snapshot.now).to_numpy(), (reserved["end"] - snapshot.now).to_numpy()
-    windows = [np.flatnonzero(kind[1:]) for kind in kinds.T]
-    first = np.concatenate([[0], np.cumsum([len(w) for w in windows])]).astype(np.int64)
-    at = np.concatenate(windows).astype(np.int64) if windows else np.zeros(0, dtype=np.int64)
-    finer_fits = np.ascontiguousarray(fits[:, kinds[0].astype(np.int64)])
-    return QueueNodes(finer.reshape(-1).astype(np.int64), gpus, finer_fits, first, starts[at], ends[at])
+        closed[row] = table["node"].is_in(members).to_numpy()
+    kinds, kind = np.unique(np.vstack([suits, closed]), axis=1, return_inverse=True)
+    order = np.argsort(kind.reshape(-1), kind="stable")
+    node_class = kind.reshape(-1)[order].astype(np.int64)
+    first_node = np.searchsorted(node_class, np.arange(kinds.shape[1] + 1)).astype(np.int64)
+    windows = [np.flatnonzero(column[len(suits) :]) for column in kinds.T]
+    first = np.concatenate([[0], np.cumsum([len(found) for found in windows])]).astype(np.int64)
+    at = np.concatenate([np.zeros(0, dtype=np.int64), *windows])
+    starts, ends = ((reserved[name] - snapshot.now).to_numpy()[at] for name in ("start", "end"))
+    gpus = np.where(table["up"].to_numpy(), table["gpus"].to_numpy(), 0).astype(np.int64)[order]
+    fits = np.ascontiguousarray(kinds[: len(suits)])
+    return QueueNodes(node_class, first_node, gpus, fits, first, starts, ends), order
 
 
 def _hopeless(demand: Ints, suits: Bools, node_gpus: Ints, gpus: Ints, wanted: Ints) -> Bools:
