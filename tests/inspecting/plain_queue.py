@@ -15,7 +15,7 @@ class Node:
     free: int = 0
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     submitted: float
     gpus: int

@@ -27,7 +27,7 @@ KINDS = ("a", "b", "c")
 def drawn(seed: int) -> tuple[ClusterSnapshot, list[plain_queue.Node], list[plain_queue.Job], int]:
     """A snapshot, and the same nodes and jobs for the reference, with all lengths equal to the limits."""
     draw = Random(seed)
-    nodes = [plain_queue.Node(draw.choice((2, 4, 8)), draw.choice(KINDS)) for _ in range(draw.randint(1, 7))]
+    nodes = [plain_queue.Node(draw.choice((2, 4, 8)), draw.choice(KINDS)) for _ in range(draw.choice((1, 2, 3, 7)))]
     windows = [
         (at, start, start + draw.randint(1, 6))
         for at in range(len(nodes))
@@ -39,10 +39,10 @@ def drawn(seed: int) -> tuple[ClusterSnapshot, list[plain_queue.Node], list[plai
             nodes[at].windows.append((start, end))
     most = draw.choice((0, 4, 12))
     jobs, used = [], [0] * len(nodes)
-    for at in range(draw.randint(1, 14)):
+    for at in range(draw.choice((5, 15, 30))):
         gpus, wanted = draw.choice(((1, 1), (2, 1), (4, 1), (1, 2), (2, 3), (4, 2), (3, 0), (6, 0)))
         kinds = frozenset(draw.sample(KINDS, draw.randint(1, 3)))
-        length = float(draw.randint(1, 8))
+        length = float(draw.choice((1, 2, 3, 5, 8, 20)))
         owner = draw.choice(("", "x")) if most else ""
         after = [draw.randrange(at)] if at and draw.random() < 0.15 else []
         job = plain_queue.Job(0.0, gpus, wanted, kinds, length, length, owner, after)
