@@ -79,7 +79,7 @@ class Cluster:
         passed, found = dict.fromkeys(self.share, 0.0), []
         while any(queues.values()):
             heads = [queue[0] for queue in queues.values() if queue]
-            job = min(heads, key=lambda j: (key[rule](j, passed[j.team]), j.submitted))
+            job = min(heads, key=lambda j: (key[rule](j, passed[j.team]), j.submitted, self.jobs.index(j)))
             queues[job.team].pop(0)
             passed[job.team] += job.needs
             room = {n: g - sum(j.needs for j, (at, _) in self.running.items() if at == n) for n, g in self.gpus.items()}
@@ -129,13 +129,19 @@ class Cluster:
         return fair
 
 
-def drawn(seed: int) -> Cluster:
-    """Times are multiples of 1/8 h and no two jobs are submitted together."""
+def drawn(seed: int, together: int = 1) -> Cluster:
+    """Times are multiples of 1/8 h; so many jobs are submitted together."""
     rng = random.Random(seed)
     teams = ["red", "blue", "green"][: rng.choice([2, 3])]
     times = sorted(rng.sample(range(1, 60), 24))
     jobs = [
-        Job(f"j{i}", rng.choice(teams), 0.0 if i == 0 else times[i] / 8, rng.randint(1, 3), rng.randint(4, 16) / 8)
+        Job(
+            f"j{i}",
+            rng.choice(teams),
+            0.0 if i < together else times[i // together] / 8,
+            rng.randint(1, 3),
+            rng.randint(4, 16) / 8,
+        )
         for i in range(24)
     ]
     return Cluster(

@@ -28,9 +28,9 @@ scenario Drawn for TeamShares {{
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("seed", range(5))
-def test_ten_and_more_steps_equal_the_simulation(seed: int, policy: str) -> None:
-    case = drawn(seed)
+@pytest.mark.parametrize(("seed", "together"), [*((seed, 1) for seed in range(5)), (5, 3), (6, 4), (7, 6)])
+def test_ten_and_more_steps_equal_the_simulation(seed: int, together: int, policy: str) -> None:
+    case = drawn(seed, together)
     found: list[tuple[float, dict[str, list[float]]]] = []
 
     def note(loop: SimulationLoop) -> None:
