@@ -23,11 +23,11 @@ from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.decisions.counterfactuals import Cost
 from gpusched_dsl.explaining.decisions.policy_trace import turn_with
+from gpusched_dsl.explaining.excluding_rows import ExcludingRows, excluding_rows
 from gpusched_dsl.explaining.gang_room import GangRoom
 from gpusched_dsl.explaining.relaxation import relaxations
 from gpusched_dsl.explaining.row_text import COMPILER_MARK, short
-from gpusched_dsl.ir.activity import Activity
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, Ints
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.names import entry_name
@@ -47,8 +47,6 @@ from gpusched_dsl.reporting.waiting import (
     WaitingJobs,
     WaitingReason,
 )
-from gpusched_dsl.solving.primal.propagation import PropagationDomain
-from gpusched_dsl.solving.primal.rows import entries, rows_of
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 
@@ -57,7 +55,6 @@ MOST_JOBS = 50
 MOST_ELEMENTS = 100_000  # of the placement, for all jobs
 MEMORY = 1 << 29
 TOO_LARGE_FOR_MEMORY = "GSM3001"
-TOLERANCE = 1e-6
 GAP = 1e-6
 ADDED = "(the job runs)"  # no author can write this name
 CHOSEN = 0.5
@@ -87,24 +84,6 @@ class WaitingSearch:
             if any(diagnostic.code == TOO_LARGE_FOR_MEMORY for diagnostic in failure.diagnostics):
                 unknown = "not examined: the problem is too large"
         return tuple(found.get(at, WaitingReason(label, text=unknown)) for at, label in enumerate(waiting.labels))
-
-
-@dataclass(frozen=True, eq=False)
-class _Violations:
-    """The rows that exclude an element by themselves: `column`, `row`, what the element `needs` and what is `free`.
-
-    `alone`: the row excludes the element without other jobs too.
-    """
-
-    column: Ints
-    row: Ints
-    needs: Floats
-    free: Floats
-    most: Floats
-
-    @property
-    def alone(self) -> Bools:
-        return self.needs > self.most + TOLERANCE * np.maximum(1.0, np.abs(self.needs))
 
 
 class _Search:
@@ -181,7 +160,7 @@ class _Search:
         }
         if self.problem is None:
             return found
-        violations = self._violations(self.problem)
+        violations = excluding_rows(self.problem, self.family, self.candidates, self.lower, self.upper)
         blocked = np.zeros(self.family.size, dtype=np.bool_)
         blocked[violations.column] = True
         for at in self.examined.tolist():
@@ -207,33 +186,7 @@ class _Search:
 
     # --- single rows -------------------------------------------------------------------------------------------------
 
-    def _violations(self, problem: Problem) -> _Violations:
-        """Return the rows that each candidate violates, whatever the variables besides the placement are."""
-        none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        if not problem.rows:
-            return _Violations(none, none, nothing, nothing, nothing)
-        open_problem = replace(problem, lower=self.lower, upper=self.upper)
-        rows = rows_of(open_problem)
-        domain = PropagationDomain(open_problem, rows)
-        if not domain.settle():  # a tolerance of the plan: nothing follows from single rows
-            return _Violations(none, none, nothing, nothing, nothing)
-        columns = (self.first + self.candidates).astype(np.int32)
-        at, counts = entries(rows.column_starts, columns)
-        row, value = rows.rows[at].astype(np.int64), rows.column_values[at]
-        column = np.repeat(self.candidates, counts)
-        empty_lower = self.lower.copy()
-        empty_lower[self.family.slice] = 0.0  # without other jobs
-        empty = Activity.of(problem.matrix, empty_lower, self.upper)
-        upper, lower = problem.row_upper[row], problem.row_lower[row]
-        with np.errstate(invalid="ignore"):
-            free: Floats = np.where(value > 0, upper - _values(domain.least, domain.least_open, -np.inf)[row],
-                            _values(domain.most, domain.most_open, np.inf)[row] - lower)  # fmt: skip
-            most: Floats = np.where(value > 0, upper - empty.smallest_values[row], empty.largest_values[row] - lower)
-        needs = np.abs(value)
-        violated = needs > free + TOLERANCE * np.maximum(1.0, np.maximum(needs, np.abs(free)))
-        return _Violations(column[violated], row[violated], needs[violated], free[violated], most[violated])
-
-    def _nearest_row(self, problem: Problem, label: str | int, own: Ints, violations: _Violations) -> WaitingReason:
+    def _nearest_row(self, problem: Problem, label: str | int, own: Ints, violations: ExcludingRows) -> WaitingReason:
         """Describe the row that misses least, of the elements of a job that are all excluded."""
         mine = np.flatnonzero(np.isin(violations.column, own))
         contested = self._contested_rows(problem)[violations.row[mine]]
@@ -330,12 +283,6 @@ class _Search:
         found = solve_problem(problem, self.settings.load(), options, monitor=self.clock.monitor)
         found.close()
         return found
-
-
-def _values(sums: Floats, infinite: Int32s, otherwise: float) -> Floats:
-    """The smallest or largest values of rows; `otherwise` for those with infinite terms."""
-    found: Floats = np.where(infinite > 0, otherwise, sums)
-    return found
 
 
 def _with_row(problem: Problem, columns: Codes) -> Problem:

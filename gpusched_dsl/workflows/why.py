@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +17,9 @@ from gpusched_dsl.explaining.decisions.counterfactuals import (
     CounterfactualProblem,
     ForcedDecision,
 )
+from gpusched_dsl.explaining.decisions.moment_reason import JobStates, MomentReason
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
+from gpusched_dsl.explaining.job_reason import ROOM, JobReason
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.text.numbers import count_text, short, with_unit
 from gpusched_dsl.language.workspace import Workspace
@@ -32,7 +34,7 @@ from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
+from gpusched_dsl.online.simulation.world import DONE, GONE, RUNNING, STATES, WAITING
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.workflows.estimate import job_code, job_of_live, no_plan_error, title_of
 
@@ -52,6 +54,9 @@ class Alternative:
 @dataclass(frozen=True, eq=False)
 class DecisionExplanation(Report):
     """Why a job runs on its node, or waits, in the plan that is current `at` a time.
+
+    `reason` says it in words of GPUs, jobs and nodes: by what is free at that time. It is None if the placement does
+    not state what nodes have. All else is the detail behind it.
 
     `plan` has the cost of the plan in the model, and the job's elements in it. A running job has `alternatives`,
     cheapest first, impossible ones last; a waiting job has `fixed` and `free`: it is forced to run, with the others as
@@ -73,6 +78,7 @@ class DecisionExplanation(Report):
     fixed: ForcedDecision | None = None
     free: ForcedDecision | None = None
     followed: str = ""
+    reason: JobReason | None = None
 
     @property
     def unit(self) -> str:
@@ -86,6 +92,8 @@ class DecisionExplanation(Report):
         method = f"{self.method}, which follows {self.followed}," if self.followed else self.method
         source = f"by the plan of {method} at {self.clock.text(self.planned_at)}"
         lines += [f"{self.job} at {self.clock.text(self.at)} {state}, {source}"]
+        if self.reason is not None:
+            lines += self.reason.lines(self.clock.text)
         if self.turn is not None:
             lines += ["", *turn_lines(self.turn)]
         lines += ["", *self._model_lines()]
@@ -130,6 +138,7 @@ class DecisionExplanation(Report):
             "followed": self.followed or None,
             "runs": self.runs,
             "entries": list(self.plan.entries),
+            "reason": None if self.reason is None else self.reason.to_dict(self.clock.iso),
             "cost": None if cost is None else _cost_document(cost),
             "turn": None if self.turn is None else turn_lines(self.turn),
             "alternatives": [{"entry": a.entry, **_forced_document(a.forced, cost)} for a in self.alternatives],
@@ -220,6 +229,7 @@ def explain_moment(
     turn = None if policy is None else turn_of(policy, moment, inner, limits)
     question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), limits)
     plan = question.evaluate_plan()
+    found = MomentReason(question, _states_of(loop, moment), _slot_time(loop, moment)).reason(turn)
     answer = DecisionExplanation(
         title_of(loop),
         job,
@@ -231,10 +241,26 @@ def explain_moment(
         plan,
         turn,
         followed=followed,
+        reason=found,
     )
     if plan.cost is None:
         return answer
     return _with_alternatives(answer, question, moment)
+
+
+def _states_of(loop: Loop, moment: Moment) -> JobStates:
+    """Return the states of the jobs of a moment at the present time of the loop."""
+    world, kept = loop.world, moment.part.kept[loop.jobs_root]
+    ends = np.full(len(world.status), np.nan)
+    ends[world.running] = world.planned_ends()
+    status = world.status[kept]
+    return JobStates(status == RUNNING, status == WAITING, ends[kept], world.due[kept])
+
+
+def _slot_time(loop: Loop, moment: Moment) -> Callable[[int], float]:
+    """Return the function from the code of a slot of a moment to the time at which it begins."""
+    length = loop.setup.slot_length
+    return lambda slot: moment.now + slot * length
 
 
 def _policy_of(planner: Planner, moment: Moment) -> tuple[CheckedPolicy | None, str]:
@@ -253,7 +279,8 @@ def _with_alternatives(
         if not len(question.own_elements):
             return answer
         fixed = question.force_running(question.own_elements)
-        return replace(answer, fixed=fixed, free=question.force_running(question.own_elements, others=False))
+        free = question.force_running(question.own_elements, others=False)
+        return replace(answer, fixed=fixed, free=free, reason=_with_cost(answer, fixed, free))
     planned = question.planned_values[question.own_elements] > 0.5
     has = set(question.own_elements[planned].tolist())
     others = [configuration for configuration in question.configurations if not has & set(configuration.tolist())]
@@ -265,6 +292,20 @@ def _with_alternatives(
     assert answer.plan.cost is not None
     alternatives.sort(key=lambda a: np.inf if a.forced.cost is None else a.forced.cost.total)
     return replace(answer, alternatives=tuple(alternatives), left_out=max(0, len(others) - MOST_ALTERNATIVES))
+
+
+def _with_cost(answer: DecisionExplanation, fixed: ForcedDecision, free: ForcedDecision) -> JobReason | None:
+    """Return the reason; for a job that has room, with the change of the cost if it ran."""
+    reason, before = answer.reason, answer.plan.cost
+    if reason is None or reason.kind != ROOM or before is None:
+        return reason
+    if fixed.cost is not None:
+        text = f"if it ran now, with all other jobs as planned: {fixed.cost.change_text(before)}"
+    elif free.cost is not None:
+        text = f"if it ran now, other jobs would have to change: {free.cost.change_text(before)}"
+    else:
+        return reason
+    return replace(reason, note="; ".join(filter(None, (reason.note, text))))
 
 
 def _family_of(question: CounterfactualProblem, configuration: Any) -> str:

@@ -87,6 +87,7 @@ class ForcedDecision:
     entries: tuple[str, ...] = ()
     moves: tuple[str, ...] = ()
     rows: tuple[tuple[str, str], ...] = ()  # what would have to give way, and the row with its numbers
+    row_names: tuple[str, ...] = ()  # of the same rows
 
 
 @dataclass(eq=False)
@@ -213,7 +214,8 @@ class CounterfactualProblem:
     def _force(self, problem: Problem, allowed: Codes, *, why: bool = True) -> ForcedDecision:
         found = self.solve(problem)
         if found.point is None:
-            return ForcedDecision(None, rows=self._smallest_relaxation(problem) if why else ())
+            names, rows = self._smallest_relaxation(problem) if why else ((), ())
+            return ForcedDecision(None, rows=rows, row_names=names)
         point = found.point[self.family.slice]
         return ForcedDecision(Cost.of(found), self._entries(point), self._moves(point))
 
@@ -239,20 +241,21 @@ class CounterfactualProblem:
     def _entries_text(self, at: Sequence[int]) -> str:
         return ", ".join(self.entry(i) for i in at[:3]) + (", ..." if len(at) > 3 else "") if at else "waits"
 
-    def _smallest_relaxation(self, problem: Problem) -> tuple[tuple[str, str], ...]:
-        """Return the smallest relaxation: rows of the model, and the change of each."""
+    def _smallest_relaxation(self, problem: Problem) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+        """Return the smallest relaxation: the names of rows, and the change of each with the row."""
         if not problem.is_linear or self.clock.over:
-            return ()
+            return (), ()
         mask = np.zeros(problem.rows, dtype=np.bool_)
         mask[: self.problem.rows] = True
         found = relaxations(problem, mask, mask, self.backend, self.clock)
         if not found:
-            return ()
+            return (), ()
         least: Relaxation = min(found, key=lambda r: len(r.rows))
-        changes = []
+        names, changes = [], []
         for k, row in enumerate(least.rows[:MOST_CHANGES].tolist()):
             family = problem.row_family(row)
             amount = max(float(least.below[k]), float(least.above[k]))
-            change = f"`{entry_name(family, row)}` by {with_unit(short(amount), family.unit)}"
+            names.append(entry_name(family, row))
+            change = f"`{names[-1]}` by {with_unit(short(amount), family.unit)}"
             changes.append((change, str(RowText.of(problem, row))))
-        return tuple(changes)
+        return tuple(names), tuple(changes)

@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.explaining.decisions.gang_trace import trace_gang
 from gpusched_dsl.explaining.row_text import short
-from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.blocks.policies.rule_table import PLACE, RuleShape
 from gpusched_dsl.language.blocks.policies.steps import text_of
 from gpusched_dsl.language.checked import Numeric, TypedExpr
@@ -26,7 +26,7 @@ from gpusched_dsl.policies.decide import schedule_from
 from gpusched_dsl.policies.gangs.reader import GangCluster, gang_cluster
 from gpusched_dsl.policies.gangs.run import has_gangs
 from gpusched_dsl.policies.gangs.workload import GangSchedule
-from gpusched_dsl.policies.instructions import cluster_for, instructions_of
+from gpusched_dsl.policies.instructions import binds_nodes, cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.construct import begin, look_up, make_scratch
 from gpusched_dsl.policies.plug_ins import PlacementPass, plug_ins
@@ -56,7 +56,8 @@ class Turn:
     """The decision of a policy about a job.
 
     `configurations` are the listed ones, best first, with keys; `wait_reason` explains why the job waits. `place`
-    counts from 1 in a queue of `length`; 0: the job is not in it. `notes` state what the trace does not cover.
+    counts from 1 in a queue of `length`; 0: the job is not in it. `before` are the jobs before it (codes of the store)
+    that the policy places too. `keeps`: it stays on its node. `notes` state what the trace does not cover.
     """
 
     policy: str
@@ -69,6 +70,8 @@ class Turn:
     wait_reason: str = ""
     free: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    before: tuple[int, ...] = ()
+    keeps: bool = False
 
 
 def turn_of(policy: CheckedPolicy, moment: Moment, job: int, limits: MemoryLimits) -> Turn | None:
@@ -111,6 +114,8 @@ class _PolicyTracer:
         self.policy, self.cluster, self.lines, self.ev, self.running = policy, cluster, lines, ev, running
         self.job, self.number = job, int(np.searchsorted(cluster.jobs, job))
         self.names = [str(label) for label in self._labels(cluster.job_at)]
+        # Kinds are the nodes themselves for a policy that names nodes.
+        self.node_type = None if binds_nodes(policy) else cluster.placement.value("node_type")
 
     def _labels(self, place: int) -> Sequence[object]:
         component = self.ev.store.component(self.cluster.placement.indices[place].type)
@@ -130,7 +135,8 @@ class _PolicyTracer:
         start = self._start() if gangs is None else None
         first = None if gangs is None else self._gangs_at_start(gangs)
         if start.node[self.number] != NONE if start is not None else first is not None and first.runs[self.number]:
-            return Turn(policy.name, length=len(queue), notes=(*notes, "it keeps its node: `keep running`"))
+            notes.append("it keeps its node: `keep running`")
+            return Turn(policy.name, length=len(queue), notes=tuple(notes), keeps=True)
         if self.number not in queue:
             conditions = [f"`{text_of(c.span.text)}`" for c in policy.order.indexing.conditions]
             why = f" where {' and '.join(conditions)}" if conditions else ""
@@ -143,18 +149,24 @@ class _PolicyTracer:
                 policy, gangs, lines, first, self.number, (names, nodes), self.ev.store, limits
             )
             tried = (RuleAttempt(policy.place[0].text, "", placed),)
+            kept = np.flatnonzero(first.runs)
             known = tuple((n, v[0]) for n, v in keys)
             return Turn(
                 policy.name, queue.index(self.number) + 1, len(queue), known, attempts=tried, wait_reason=reason,
-                free=room,
+                free=room, before=self._before(queue, kept),
             )  # fmt: skip
         assert start is not None
         ways, more = self._list_configurations()
         attempts, refused, free = self._trace_placement(queue, start, limits)
         return Turn(
             policy.name, queue.index(self.number) + 1, len(queue), tuple((n, v[0]) for n, v in keys), ways, more,
-            attempts, refused, free, tuple(notes),
+            attempts, refused, free, tuple(notes), self._before(queue, np.flatnonzero(start.node != NONE)),
         )  # fmt: skip
+
+    def _before(self, queue: Sequence[int], kept: Ints) -> tuple[int, ...]:
+        """Return the codes of the jobs before this one in the queue, without those that keep their nodes."""
+        before = np.array(queue[: queue.index(self.number)], dtype=np.int64)
+        return tuple(self.cluster.jobs[before[~np.isin(before, kept)]].tolist())
 
     def _gangs_at_start(self, gangs: GangCluster) -> GangSchedule:
         if self.running is None or not any(rule.name == "running" for rule in self.policy.keep):
@@ -215,9 +227,8 @@ class _PolicyTracer:
         cluster = self.cluster
         parts = []
         kind = int(cluster.kinds[cluster.work.kind[way]])
-        node_type = cluster.placement.value("node_type")
-        if node_type is not None:
-            labels = self._type_labels(node_type)
+        if self.node_type is not None:
+            labels = self._type_labels(self.node_type)
             parts.append(str(labels[kind]) if labels is not None else str(kind))
         elif len(cluster.kinds) > 1:
             parts.append(str(self._labels(cluster.node_at)[kind]))
@@ -297,7 +308,7 @@ class _PolicyTracer:
     def _kind_labels(self) -> list[str]:
         """Return a label of each kind: the common type of its nodes, or else a node of the kind."""
         cluster = self.cluster
-        node_type = cluster.placement.value("node_type")
+        node_type = self.node_type
         if node_type is not None:
             types = self._type_labels(node_type)
             if types is None:

@@ -168,6 +168,14 @@ class World:
             needed = np.where(left > 0, left / pace, 0.0)
         return np.maximum(self.now, self.blocked_until[jobs]) + np.where(np.isnan(needed), np.inf, needed)
 
+    def planned_ends(self) -> Floats:
+        """Return the end of each running job by its stated work; now for one that takes longer than stated."""
+        jobs = self.running
+        left = np.maximum(self.work[jobs] - self.done[jobs], 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed = np.where(left > 0, left / self.speed[jobs], 0.0)
+        return np.maximum(self.now, self.blocked_until[jobs]) + needed
+
     def advance(self, until: float) -> None:
         """Advance the time: progress, money, and time in use."""
         passed = until - self.now
