@@ -30,7 +30,7 @@ TOLERANCE = 1e-6  # of an amount
 
 
 @dataclass(frozen=True, eq=False)
-class Options:
+class PlaceOptions:
     """K options of one job: a way on a place, with the amounts (K, R) of each worker.
 
     `most` workers may be on the place. Options of the same number `way` share the `workers` of the job.
@@ -43,10 +43,10 @@ class Options:
     most: Floats
 
     @staticmethod
-    def of_one_node(place: Ints, amounts: Floats) -> Options:
+    def of_one_node(place: Ints, amounts: Floats) -> PlaceOptions:
         """Return the options of a job that runs on one place."""
         ones = np.ones(len(place))
-        return Options(place, amounts, np.arange(len(place)), ones.astype(np.int64), ones)
+        return PlaceOptions(place, amounts, np.arange(len(place)), ones.astype(np.int64), ones)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,28 +101,28 @@ class ClusterRoom:
 
     # --- room --------------------------------------------------------------------------------------------------------
 
-    def workers_now(self, options: Options) -> Ints:
+    def workers_now(self, options: PlaceOptions) -> Ints:
         """Return how many workers each option has room for now."""
         return _workers(options, np.arange(len(options.place)), self.free[options.place])
 
-    def workers_empty(self, options: Options) -> Ints:
+    def workers_empty(self, options: PlaceOptions) -> Ints:
         """Return how many workers each option has room for without other jobs."""
         return _workers(options, np.arange(len(options.place)), self.capacity[options.place])
 
-    def fits(self, options: Options) -> Bools:
+    def fits(self, options: PlaceOptions) -> Bools:
         """Return the options with room for workers of ways with room for the job."""
         now = self.workers_now(options)
         return _ways_with_room(options, now)[options.way] & (now > 0)
 
-    def fitting_places(self, options: Options) -> tuple[str, ...]:
+    def fitting_places(self, options: PlaceOptions) -> tuple[str, ...]:
         """Return the names of the places with room for the job."""
         return self._names(options.place[self.fits(options)])
 
-    def has_room(self, options: Options) -> bool:
+    def has_room(self, options: PlaceOptions) -> bool:
         """Whether the job has room now."""
         return bool(self.fits(options).any())
 
-    def room_at(self, options: Options) -> float | None:
+    def room_at(self, options: PlaceOptions) -> float | None:
         """Return the first end of a running job after which there is room for the job, if none takes it."""
         first, _, end, free = self._by_place
         counts = np.diff(first)[options.place]
@@ -148,7 +148,7 @@ class ClusterRoom:
         reached = present[way] + total[1:] - total[begin][way] >= needed[way]
         return float(time[reached].min()) if reached.any() else None
 
-    def next_end(self, options: Options) -> tuple[int, float] | None:
+    def next_end(self, options: PlaceOptions) -> tuple[int, float] | None:
         """Return the job that ends first of those that use what the job needs on one of its places, and the time."""
         wanted = np.zeros((len(self.places), len(self.resources)), dtype=np.bool_)
         np.logical_or.at(wanted, options.place, (options.amounts > 0) | self._is_hidden)
@@ -164,7 +164,7 @@ class ClusterRoom:
 
     # --- reasons -----------------------------------------------------------------------------------------------------
 
-    def waiting_reason(self, options: Options, ahead: Sequence[JobAhead] = ()) -> JobReason:
+    def waiting_reason(self, options: PlaceOptions, ahead: Sequence[JobAhead] = ()) -> JobReason:
         """Return why a job waits, as far as capacities explain it: `never`, `no room`, or `room` if they do not."""
         empty = self.workers_empty(options)
         possible = _ways_with_room(options, empty)[options.way] & (empty > 0) if len(empty) else empty > 0
@@ -194,7 +194,7 @@ class ClusterRoom:
             room_at=at,
         )
 
-    def running_reason(self, options: Options, job: int, blocks: Sequence[str] = ()) -> JobReason:
+    def running_reason(self, options: PlaceOptions, job: int, blocks: Sequence[str] = ()) -> JobReason:
         """Return where a job (its number in `jobs`) runs, and which other places have room for it now.
 
         `options` are all that the job has, the parts that it has now among them.
@@ -230,7 +230,7 @@ class ClusterRoom:
             blocks=tuple(blocks),
         )
 
-    def _never(self, options: Options, empty: Ints) -> JobReason:
+    def _never(self, options: PlaceOptions, empty: Ints) -> JobReason:
         """Return the reason of a job that no place can run, with the largest place."""
         if not len(options.place):
             return JobReason(NEVER, self.resources)
@@ -243,10 +243,10 @@ class ClusterRoom:
         order = np.lexsort((-ratio, -gang))
         return JobReason(NEVER, self.resources, self._needs(options, empty, order), best=room)
 
-    def _best(self, options: Options, now: Ints) -> int:
+    def _best(self, options: PlaceOptions, now: Ints) -> int:
         return int(self._lack_least_first(options, now)[0])
 
-    def _lack_least_first(self, options: Options, now: Ints) -> Ints:
+    def _lack_least_first(self, options: PlaceOptions, now: Ints) -> Ints:
         """Return the options in the order of the share of what the job needs that is free; then by the free amounts."""
         found = np.bincount(options.way, weights=now)
         gang = np.minimum(found[options.way] / options.workers, 1.0)
@@ -254,7 +254,7 @@ class ClusterRoom:
         shown = np.where(options.amounts > 0, self._available[options.place], 0.0).sum(axis=1)
         return np.lexsort((np.arange(len(shown)), -shown, -ratio, -gang))
 
-    def _together(self, options: Options, best: int) -> tuple[float, ...]:
+    def _together(self, options: PlaceOptions, best: int) -> tuple[float, ...]:
         """Return the free amounts of all places where the job needs the same as in an option."""
         places = np.unique(options.place[(options.amounts == options.amounts[best]).all(axis=1)])
         if self._is_hidden.any():  # a node may be several places, of which it is one
@@ -262,7 +262,7 @@ class ClusterRoom:
             places = places[[self.types[place] == own for place in places.tolist()]]
         return tuple(self._available[places].sum(axis=0).tolist())
 
-    def _needs(self, options: Options, empty: Ints, order: Ints) -> tuple[Need, ...]:
+    def _needs(self, options: PlaceOptions, empty: Ints, order: Ints) -> tuple[Need, ...]:
         """Return the distinct needs, in the order of their first options."""
         rows = np.column_stack((options.amounts, options.workers))
         _, first, of = np.unique(rows[order], axis=0, return_index=True, return_inverse=True)
@@ -279,7 +279,7 @@ class ClusterRoom:
             needs.append(Need(tuple(options.amounts[at].tolist()), types, int(options.workers[at]), spread))
         return tuple(needs)
 
-    def _next_end(self, job: int, time: float, options: Options, room_at: float | None) -> NextEnd:
+    def _next_end(self, job: int, time: float, options: PlaceOptions, room_at: float | None) -> NextEnd:
         parts = np.flatnonzero((self.job == job) & np.isin(self.place, options.place))
         enough = room_at is not None and room_at <= time
         return NextEnd(self.jobs[job], time, self._names(self.place[parts]), enough)
@@ -294,7 +294,7 @@ class ClusterRoom:
             tuple(self.jobs[j] for j in jobs),
         )
 
-    def _rooms(self, options: Options, now: Ints, way: int) -> tuple[PlaceRoom, ...]:
+    def _rooms(self, options: PlaceOptions, now: Ints, way: int) -> tuple[PlaceRoom, ...]:
         """Return the places with room for workers, those with most first."""
         own = np.flatnonzero((options.way == way) & (now > 0))
         own = own[np.argsort(-now[own], kind="stable")]
@@ -305,14 +305,14 @@ class ClusterRoom:
         return tuple(dict.fromkeys(self.places[place] for place in np.unique(places).tolist()))
 
 
-def take(options: Options, rows: Bools | Ints) -> Options:
+def take(options: PlaceOptions, rows: Bools | Ints) -> PlaceOptions:
     """Return some of the options."""
-    return Options(
+    return PlaceOptions(
         options.place[rows], options.amounts[rows], options.way[rows], options.workers[rows], options.most[rows]
     )  # fmt: skip
 
 
-def _ratios(options: Options, free: Floats) -> Floats:
+def _ratios(options: PlaceOptions, free: Floats) -> Floats:
     """Return the least share of an amount that is free; 0 where a resource that it needs none of is overused."""
     wanted = options.amounts > 0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -321,7 +321,7 @@ def _ratios(options: Options, free: Floats) -> Floats:
     return found
 
 
-def _workers(options: Options, option: Ints, free: Floats) -> Ints:
+def _workers(options: PlaceOptions, option: Ints, free: Floats) -> Ints:
     """Return the workers that fit into free amounts (., R), for one option each."""
     taken = take(options, option)
     ratio = _ratios(taken, free)
@@ -329,7 +329,7 @@ def _workers(options: Options, option: Ints, free: Floats) -> Ints:
     return found
 
 
-def _ways_with_room(options: Options, workers: Ints) -> Bools:
+def _ways_with_room(options: PlaceOptions, workers: Ints) -> Bools:
     """Return which ways have room for all workers."""
     needed = np.zeros(int(options.way.max(initial=-1)) + 1)
     needed[options.way] = options.workers
@@ -337,7 +337,7 @@ def _ways_with_room(options: Options, workers: Ints) -> Bools:
     return found
 
 
-def _multiples(options: Options, uses: Floats) -> Bools:
+def _multiples(options: PlaceOptions, uses: Floats) -> Bools:
     """Return which options have amounts that a part uses once, or several times."""
     with np.errstate(divide="ignore", invalid="ignore"):
         times = np.where(options.amounts > 0, uses / options.amounts, np.nan)

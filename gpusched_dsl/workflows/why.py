@@ -17,7 +17,7 @@ from gpusched_dsl.explaining.decisions.counterfactuals import (
     CounterfactualProblem,
     ForcedDecision,
 )
-from gpusched_dsl.explaining.decisions.moment_reason import JobStates, MomentReason
+from gpusched_dsl.explaining.decisions.moment_reason import MomentJobs, MomentReason
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
 from gpusched_dsl.explaining.job_reason import ROOM, JobReason
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -248,13 +248,13 @@ def explain_moment(
     return _with_alternatives(answer, question, moment)
 
 
-def _states_of(loop: Loop, moment: Moment) -> JobStates:
+def _states_of(loop: Loop, moment: Moment) -> MomentJobs:
     """Return the states of the jobs of a moment at the present time of the loop."""
     world, kept = loop.world, moment.part.kept[loop.jobs_root]
     ends = np.full(len(world.status), np.nan)
     ends[world.running] = world.planned_ends()
     status = world.status[kept]
-    return JobStates(status == RUNNING, status == WAITING, ends[kept], world.due[kept])
+    return MomentJobs(status == RUNNING, status == WAITING, ends[kept], world.due[kept])
 
 
 def _slot_time(loop: Loop, moment: Moment) -> Callable[[int], float]:

@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.gangs import most_workers
 from gpusched_dsl.compiling.placement import PlacementEvaluator, type_codes
-from gpusched_dsl.explaining.free_room import ClusterRoom, Options
+from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
 from gpusched_dsl.explaining.job_reason import WHOLE_NODE, Resource
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.domains import Domain, decode_column
@@ -32,7 +32,7 @@ class JobRoom:
     """
 
     cluster: ClusterRoom
-    options: Options
+    options: PlaceOptions
     elements: Ints
     slot: Ints
     jobs: Codes  # those of the cluster, by number
@@ -146,13 +146,13 @@ class ModelRoom:
         options = self._options(own, place[:count], amounts[:count])
         return JobRoom(cluster, options, elements, slot, jobs)
 
-    def _options(self, own: tuple[Codes, ...], place: Ints, amounts: Floats) -> Options:
+    def _options(self, own: tuple[Codes, ...], place: Ints, amounts: Floats) -> PlaceOptions:
         if not self.placement.has_gangs:
-            return Options.of_one_node(place, amounts)
+            return PlaceOptions.of_one_node(place, amounts)
         others = np.stack([column for at, column in enumerate(own) if at != self.node_at], axis=1)
         way = np.unique(others, axis=0, return_inverse=True)[1].reshape(-1)
         most = most_workers(self.model, self.store, self.limits, own).astype(np.float64)
-        return Options(place, amounts, way, self.read.gang_workers(self.read.frame(own)), most)
+        return PlaceOptions(place, amounts, way, self.read.gang_workers(self.read.frame(own)), most)
 
     def _types(self, columns: tuple[Codes, ...], place: Ints, places: int) -> tuple[list[str], tuple[str, ...]]:
         """Return the type of each place, "" if types have no names, and all types."""

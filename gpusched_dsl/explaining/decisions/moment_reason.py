@@ -11,7 +11,7 @@ from gpusched_dsl.explaining.decisions.counterfactuals import CHOSEN, Counterfac
 from gpusched_dsl.explaining.decisions.model_room import JobRoom, ModelRoom
 from gpusched_dsl.explaining.decisions.policy_trace import Turn
 from gpusched_dsl.explaining.decisions.row_limits import excluded_elements, named_rows, row_limits
-from gpusched_dsl.explaining.free_room import Options, take
+from gpusched_dsl.explaining.free_room import PlaceOptions, take
 from gpusched_dsl.explaining.job_reason import (
     NEVER,
     NO_ROOM,
@@ -32,7 +32,7 @@ MOST_ELEMENTS = 2_000_000  # of the jobs ahead: of more no places are compared
 
 
 @dataclass(frozen=True, eq=False)
-class JobStates:
+class MomentJobs:
     """The jobs of a moment's instance by code: whether they run, or wait, their planned ends, and when they are due."""
 
     runs: Bools
@@ -46,7 +46,7 @@ class MomentReason:
     """Finds the reason for one job of a moment. `slot_time` is the time of a slot by its code, in models with slots."""
 
     question: CounterfactualProblem
-    states: JobStates
+    states: MomentJobs
     slot_time: Callable[[int], float]
     room: ModelRoom = field(init=False)
 
@@ -77,7 +77,7 @@ class MomentReason:
             return JobReason(ROW, (), rows=rows) if rows else None
         return self._running(found, turn) if self.question.runs else self._waiting(found, turn)
 
-    def _now(self, found: JobRoom) -> Options:
+    def _now(self, found: JobRoom) -> PlaceOptions:
         """The options of the job in the present slot; all of them where there are no slots."""
         return found.options if self.slot is None else take(found.options, found.slot == self.slot)
 
@@ -119,7 +119,7 @@ class MomentReason:
         names = kept if self.slot is not None else side.checked.constraints
         return row_limits(self.question, names, kept, elements, workers) if len(elements) else ()
 
-    def _allowed(self, options: Options, elements: Ints) -> Options:
+    def _allowed(self, options: PlaceOptions, elements: Ints) -> PlaceOptions:
         """Return the options (elements of the family) that no single side row excludes."""
         excluded = excluded_elements(self.question, side_model(self.model).rows.constraints, elements)
         return take(options, ~excluded & (elements >= 0))
