@@ -19,7 +19,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.gangs.workload import GangSchedule, GangWorkload
-from gpusched_dsl.policies.workload import Instructions
+from gpusched_dsl.policies.workload import NEVER, Instructions
 
 CHOSEN = 0.5
 
@@ -91,7 +91,7 @@ def gang_cluster(
             job=work.job,
             kind=work.kind,
             mode=mode.reshape(-1).astype(np.int64),
-            level=_levels(policy, cluster),
+            level=_levels(lines),
             size=work.size // work.parts,
             needs=work.needs,
             workers=read.gang_workers(frame),
@@ -104,13 +104,9 @@ def gang_cluster(
     )
 
 
-def _levels(policy: CheckedPolicy, cluster: Cluster) -> Ints:
-    """Levels of ways: those of one form with equal times and GPUs have one; all, if the policy states no preference."""
-    work, choose = cluster.work, policy.choose
-    if policy.otherwise is None and (choose is None or not (choose.keys or choose.indexing.iterators)):
-        return np.zeros(len(work.job), dtype=np.int64)
-    rows = np.stack([work.time, work.size, work.form], axis=1)
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+def _levels(lines: Instructions) -> Ints:
+    """Levels of ways: those that the keys of the policy do not distinguish have one; of `choose` before `otherwise`."""
+    return np.where(lines.choose_rank != NEVER, lines.choose_rank, -1 - lines.otherwise_rank)
 
 
 def _number_codes(codes: Ints) -> Ints:

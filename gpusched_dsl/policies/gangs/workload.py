@@ -29,7 +29,7 @@ class GangWorkload(NamedTuple):
     job: Ints  # (W,)
     kind: Ints  # (W,)
     mode: Ints  # (W,)
-    level: Ints  # (W,) neighbours in the list of a job with one mode and level are equally good
+    level: Ints  # (W,) ways of a job with one mode and level are equally good
     size: Ints  # (W,) GPUs of one worker
     needs: Floats  # (W, R) further capacities of one worker
     workers: Ints  # (W,) of the gang

@@ -15,10 +15,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from net_hunt import EVENTS, STATE_WINDOWS, STATES, TYPED, WINDOWS
+from net_hunt import EVENTS, GANGS, STATE_WINDOWS, STATES, TYPED, WINDOWS
 
 JOURNALS = 5  # one case in so many is recorded, killed and resumed
-NETS = {"events": EVENTS, "typed": TYPED, "windows": WINDOWS, "states": STATES, "state_windows": STATE_WINDOWS}
+NETS = {
+    "events": EVENTS, "typed": TYPED, "windows": WINDOWS, "states": STATES, "state_windows": STATE_WINDOWS,
+    "gangs": GANGS,
+}  # fmt: skip
 
 
 def main() -> int:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from gang_cases import drawn_gangs, smaller_gangs
+from gang_roads import check_gangs
 from net_cases import drawn, smaller
 from net_roads import Told, check
 from state_cases import drawn_state, smaller_state
@@ -47,6 +49,7 @@ EVENTS: Final = Net(drawn, check, smaller)
 TYPED: Final = Net(drawn_typed, check, smaller_typed)
 WINDOWS: Final = Net(drawn_window, check_windows, smaller_window)
 STATES: Final = Net(drawn_state, check_state, smaller_state)
+GANGS: Final = Net(drawn_gangs, check_gangs, smaller_gangs)
 STATE_WINDOWS: Final = Net(drawn_state_window, check_state_windows, smaller_state_window)
 
 

@@ -57,8 +57,8 @@ def opened(case: HasText) -> Workspace:
     return workspace
 
 
-def event_loop(workspace: Workspace, *, whole: bool = False) -> EventLoop:
-    loop = open_run(workspace, replace(CONFIG, most_events=MOST))
+def event_loop(workspace: Workspace, *, whole: bool = False, config: RunConfig = CONFIG) -> EventLoop:
+    loop = open_run(workspace, replace(config, most_events=MOST))
     assert isinstance(loop, EventLoop)
     if not whole:
         loop.fast_replay = None
@@ -124,9 +124,9 @@ def flips(workspace: Workspace, case: Case) -> tuple[tuple[float, ...], ...]:
     return tuple(map(tuple, times))
 
 
-def replayed(workspace: Workspace) -> RunOutcome | None:
+def replayed(workspace: Workspace, config: RunConfig = CONFIG) -> RunOutcome | None:
     """The replay of a run, None where it is not proved equal: `run` takes the same loop as without it then."""
-    fast = event_loop(workspace, whole=True)
+    fast = event_loop(workspace, whole=True, config=config)
     found = None if fast.fast_replay is None else fast.fast_replay(fast)
     return found if isinstance(found, RunOutcome) else None
 
@@ -163,11 +163,13 @@ def against_simulator(run: RunOutcome, slow: Simulation) -> list[str]:
     return wrong
 
 
-def journalled(workspace: Workspace, loop: RunOutcome, folder: Path, seed: int) -> list[str]:
+def journalled(
+    workspace: Workspace, loop: RunOutcome, folder: Path, seed: int, config: RunConfig = CONFIG
+) -> list[str]:
     """Recorded; killed after some plans and resumed; and all made again: the same to the last bit."""
     path = folder / f"net{seed}.db"
     kill_after = seed % max(len(loop.steps), 1)
-    setup = setup_of(workspace, replace(CONFIG, most_events=MOST)).stateless()
+    setup = setup_of(workspace, replace(config, most_events=MOST)).stateless()
     with Recorder(path, setup, RunInfo("Queue")) as recorder:
         died = loop_of(setup, journal=recorder.steps)
         died.stop = lambda: len(died.steps) > kill_after
@@ -196,11 +198,18 @@ def estimated(workspace: Workspace, case: Case | TypedCase, loop: RunOutcome) ->
     return told + ([] if near(found.cost, np.array(cost)) else [f"estimate: cost {found.cost.tolist()}, not {cost}"])
 
 
-def lived(workspace: Workspace, case: Case | TypedCase, loop: RunOutcome, slow: Simulation, folder: Path) -> list[str]:
+def lived(
+    workspace: Workspace,
+    case: Case | TypedCase,
+    loop: RunOutcome,
+    slow: Simulation,
+    folder: Path,
+    config: RunConfig = CONFIG,
+) -> list[str]:
     """A live session with the events of the run: the same decisions, the same bill."""
     file, out = folder / f"live{case.seed}.jsonl", io.BytesIO()
     file.write_bytes(b"".join(events_of(case, loop, slow)))
-    run_live_loop(workspace, str(file), out, CONFIG)
+    run_live_loop(workspace, str(file), out, config)
     file.unlink()
     records = [json.loads(line) for line in out.getvalue().splitlines()]
     wrong = [f"live: {record}" for record in records if record["kind"] == "error"]

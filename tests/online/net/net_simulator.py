@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
+from typing import Any
 
 from net_cases import Case, Job
 
@@ -26,7 +27,7 @@ class Running:
     ends: float
     state: str = "future"
     done: float = 0.0
-    node: int = -1
+    node: Any = -1  # of a gang the set of its nodes
     way: object = None  # how it runs on its node
     pace: float = 0.0  # true work by hour
     request: float = math.inf  # when its policy wants a plan
@@ -102,16 +103,20 @@ class Simulation:
     # --- the loop ----------------------------------------------------------------------------------------------------
 
     def run(self) -> Simulation:
-        while not self.ended:
-            until = self.next_time()
-            if until == math.inf:
-                self.ended = "stuck" if self.present() else "finished"
-                return self
-            self.advance(until)
+        while self.go_on():
             why = self.happen()
             if why:
                 self.plan()
         return self
+
+    def go_on(self) -> bool:
+        """Advance to the next time at which something happens; False if the run has ended."""
+        until = math.inf if self.ended else self.next_time()
+        if until == math.inf:
+            self.ended = self.ended or ("stuck" if self.present() else "finished")
+            return False
+        self.advance(until)
+        return True
 
     def present(self) -> list[Running]:
         return [one for one in self.jobs if one.state in ("waiting", "running")]
@@ -160,10 +165,11 @@ class Simulation:
             self.add("tardiness", one.weight * max(0.0, self.now - one.due) if one.weight else 0.0)
         if ended:
             happened.append("completion")
+        happened += self.withdrawn()
         if not self.present():
             self.last_plan = -math.inf  # those that come to an empty cluster are planned for at once
         happened += self.outages()
-        came = [one for one in self.jobs if one.state == "future" and one.job.submitted <= self.now + self.near()]
+        came = self.arriving()
         for one in came:
             one.state = "waiting"
         if came:
@@ -176,6 +182,14 @@ class Simulation:
         if any(one.request <= self.now + self.near() for one in self.jobs):
             why.append("request")
         return why
+
+    def withdrawn(self) -> list[str]:
+        """Jobs that are withdrawn now: none in a simulated run."""
+        return []
+
+    def arriving(self) -> list[Running]:
+        """Jobs that arrive now."""
+        return [one for one in self.jobs if one.state == "future" and one.job.submitted <= self.now + self.near()]
 
     def is_over(self, one: Running) -> bool:
         left = one.ends - one.done
@@ -191,9 +205,9 @@ class Simulation:
         happened = []
         changed = [n for n, node in enumerate(self.nodes) if node.up != before[n]]
         self.outages_at += [(self.now, n, self.nodes[n].up) for n in changed]
-        failed = [n for n, node in enumerate(self.nodes) if before[n] and not node.up]
+        failed = {n for n, node in enumerate(self.nodes) if before[n] and not node.up}
         for one in self.running():
-            if one.node in failed:
+            if failed & self.nodes_at(one.node):
                 self.halt(one)
         if failed:
             happened.append("failure")
@@ -207,7 +221,11 @@ class Simulation:
         self.counts["halt"] += 1
 
     def in_use(self) -> set[int]:
-        return {one.node for one in self.running()}
+        return {n for one in self.running() for n in self.nodes_at(one.node)}
+
+    def nodes_at(self, place: Any) -> set[int]:
+        """The nodes of a place: of a job one."""
+        return {place}
 
     def add(self, term: str, amount: float) -> None:
         self.terms[term] = self.terms.get(term, 0.0) + amount
@@ -232,16 +250,17 @@ class Simulation:
                 one.due, one.weight = self.now + given[one.number].due, one.job.weight
         ran = {one.number for one in self.running()}
         where = self.placed(there, given)
-        booting = {node for node, _ in where.values()} - self.in_use() if self.boots else set()
+        taken = {number: self.nodes_at(place) for number, (place, _) in where.items()}
+        booting = set().union(*taken.values()) - self.in_use() if self.boots else set()
         for one in there:
             if one.number not in where and one.number in ran:
                 self.cost("halt", one)
                 self.halt(one)
         for node in booting:
-            self.cost("boot", next(one for one in there if where.get(one.number, (-1,))[0] == node))
+            self.boot(node, next(one for one in there if node in taken.get(one.number, ())))
         for number, (node, way) in where.items():
             one = self.jobs[number]
-            self.change(one, node, way, node in booting)
+            self.change(one, node, way, booting & taken[number])
             lasts = given[number].lasts(node, way)
             planned = one.work / lasts if case.work else max(one.work - one.done, NEAR * one.work) / lasts
             one.pace = planned / (one.job.stretch if case.stretch else 1.0)
@@ -257,7 +276,7 @@ class Simulation:
         """What the plan knows of a job."""
         return Given(self, one, there)
 
-    def placed(self, there: list[Running], given: dict[int, Given]) -> dict[int, tuple[int, object]]:
+    def placed(self, there: list[Running], given: dict[int, Given]) -> dict[int, tuple[Any, object]]:
         """The node of each job that runs from now on, and how it runs there."""
         case = self.case
         up = [n for n, node in enumerate(self.nodes) if node.up]
@@ -291,9 +310,9 @@ class Simulation:
         free = [n for n in range(len(self.nodes)) if n not in stay.values()]
         return {**stay, **dict(zip((n for n in chosen if n not in stay), free, strict=False))}
 
-    def change(self, one: Running, node: int, way: object, booting: bool) -> None:
+    def change(self, one: Running, node: Any, way: object, booting: set[int]) -> None:
         """Let a job run on a node from now on, with what that takes and costs."""
-        case, ran, kinds = self.case, one.state == "running", []
+        ran, kinds = one.state == "running", []
         if not ran:
             kinds = ["resume" if one.begun else "start"]
         elif one.node != node:
@@ -305,10 +324,19 @@ class Simulation:
             self.counts[kind] += 1
             self.cost(kind, one)
         kinds += ["boot"] if booting else []
-        wait = max(0.0 if ran else one.owed, *(case.delays.get(kind, 0.0) for kind in kinds), 0.0)
+        waits = [self.delay(kind, booting if kind == "boot" else self.nodes_at(node)) for kind in kinds]
+        wait = max(0.0 if ran else one.owed, *waits, 0.0)
         one.hold = max(one.hold if ran else -math.inf, self.now + wait)
         one.start = one.start if one.begun else self.now
         one.begun = True
+
+    def delay(self, kind: str, nodes: set[int]) -> float:
+        """How long a change of a job takes on these nodes."""
+        return self.case.delays.get(kind, 0.0)
+
+    def boot(self, node: int, one: Running) -> None:
+        """A node is booted for a job."""
+        self.cost("boot", one)
 
     def cost(self, kind: str, one: Running) -> None:
         """What a change of a job costs, by how it runs."""

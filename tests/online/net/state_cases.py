@@ -12,7 +12,7 @@ from net_cases import blocks_of
 TEAMS: Final = ("red", "blue")
 KINDS: Final = ("k0", "k1")
 INDICES: Final = ("", "t", "n", "k", "j", "jk", "tk", "jn")
-SETS: Final = {"t": "Teams", "n": "Nodes", "k": "Kinds", "j": "Jobs"}
+SETS: Final = {"t": "Teams", "n": "Nodes", "k": "Kinds", "j": "Jobs", "r": "Racks"}
 COEFFICIENTS: Final = {"one": "1", "gpus": "gpus[j]", "speed": "gpus[j] * speed[n]", "watts": "watts[j]"}
 LEAST: Final = 1.25  # what `excess` and `flag` compare with: no sum of coefficients
 FORMS: Final = (
@@ -75,7 +75,9 @@ class Rate:
     def text(self, index: str) -> str:
         names = [f"{name} in {SETS[name]}" for name in "jn" if name not in index]
         where = " and ".join(
-            condition for name, condition in (("t", "team[j] == t"), ("k", "kind[n] == k")) if name in index
+            condition
+            for name, condition in (("t", "team[j] == t"), ("k", "kind[n] == k"), ("r", "rack[n] == r"))
+            if name in index
         )
         found = f"{COEFFICIENTS[self.coefficient]} * run[j, n]"
         if names:
@@ -150,12 +152,11 @@ class Accumulator:
 
     def of_job(self) -> str:
         """The value for a job, as a key of a queue reads it."""
-        return {
-            "": f"{self.name} * gpus[j]", "t": f"{self.name}[team[j]]", "j": f"{self.name}[j]",
-            "jk": f"sum[k in Kinds] {self.name}[j, k]", "tk": f"sum[k in Kinds] {self.name}[team[j], k]",
-            "jn": f"sum[m in Nodes] {self.name}[j, m]", "n": f"gpus[j] * sum[m in Nodes] {self.name}[m]",
-            "k": f"gpus[j] * sum[k in Kinds] {self.name}[k]",
-        }[self.index]  # fmt: skip
+        names = {"t": "team[j]", "j": "j", "k": "k", "n": "m", "r": "r"}
+        found = self.name + subscripts(names[i] for i in self.index)
+        over = subscripts(f"{names[i]} in {SETS[i]}" for i in self.index if i not in "tj")
+        found = f"sum{over} {found}" if over else found
+        return found if set(self.index) & set("tj") else f"gpus[j] * {found if over else self.name}"
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,12 @@ class StateCase:
     @property
     def unit(self) -> str:
         return {1: "h", 60: "min"}[self.per_hour]
+
+    def change(self, kind: str) -> str:
+        """The line of a change of jobs."""
+        delay = f" delay {self.delays[kind]!r}[{self.unit}]" if kind in self.delays else ""
+        costs = f" costs {self.costs[kind]!r}[$]" if kind in self.costs else ""
+        return f"on {kind}{delay}{costs};"
 
     def named(self, name: str) -> Accumulator:
         return next(a for a in self.accumulators if a.name == name)
@@ -340,26 +347,11 @@ def text_of(case: StateCase) -> str:
         f"{j.ends!r} {j.stretch!r}"
         for i, j in enumerate(case.jobs)
     )
-    declared = "\n  ".join(
-        f"param {a.name}{subscripts(SETS[i] for i in a.index)} in {a.unit} default {a.start!r}[{a.unit}];"
-        for a in case.accumulators
-    )
     table = "  ".join(
         f"{name} {kind} {speed!r} {rent!r} {(case.mtbf[n] if case.mtbf else 1.0)!r}"
         for n, (name, kind, speed, rent) in enumerate(zip(nodes, case.kinds, case.speed, case.rent, strict=True))
     )
-    costs = "rate[j]"
-    if case.cost:
-        a = case.named(case.cost)
-        costs += f" * (1 + ({a.of_job()}) / 1[{a.unit}])"
-    if case.cost_clock:
-        costs += " * " + CLOCK[case.cost_clock].format("clock")
     place = f"{case.fit}, new_node, {'wait' if case.stops else 'postpone'}"
-    calendar = ""
-    if case.calendar:
-        date, zone = case.calendar
-        days = ", ".join(f'"{day}"' for day in HOLIDAYS)
-        calendar = f'calendar from "{date}" in "{zone}" holidays {{ {days} }};'
     return f"""
 model Net {{
   set Jobs;  set Nodes;  set Teams;  set Kinds;  set Hours = 0..59;
@@ -369,23 +361,23 @@ model Net {{
   param kind[Nodes] within Kinds;  param speed[Nodes];  param rent[Nodes] in $/{u};  param mtbf[Nodes] in {u};
   param remaining[Jobs] > 0 <= 1 default 1;  param ran[Jobs] default 0;  param was[Jobs] default 0;
   param tariff[Hours];  param price default 1;  param clock in {u} default 0[{u}];
-  {declared}
+  {declared_of(case)}
   var run[Jobs, Nodes] binary;
   minimize cost in $: sum[j in Jobs, n in Nodes] 1[$] * run[j, n];
   constraint room[n in Nodes]: sum[j in Jobs] gpus[j] * run[j, n] <= {case.gpus};
-  {"  ".join(_rows(case))}
+  {"  ".join(rows_of(case))}
   placement run[j, n] {{
     job j;  node n;  uses gpus[j] of {case.gpus};  lasts remaining[j] * length[j];
-    costs {costs};  due deadline[j] - clock;  weight weight[j];  node_price rent[n];
+    costs rate[j]{factor_of(case)};  due deadline[j] - clock;  weight weight[j];  node_price rent[n];
   }}
 }}
 policy Queue for Net {{
-  order j in Jobs by {_key(case)}{" descending" if case.descending else ""}, submitted[j];
+  order j in Jobs by {key_of(case)}{" descending" if case.descending else ""}, submitted[j];
   place {place};{"  keep running;" if case.keeps else ""}
 }}
-{blocks_of(_lines(case), case.inherited, {})}
+{blocks_of(lines_of(case), case.inherited, {})}
 scenario S for Net {{
-  {calendar}
+  {calendar_of(case)}
   Teams = {{ {", ".join(TEAMS)} }};  Kinds = {{ {", ".join(KINDS)} }};
   table Nodes: kind speed rent[$/{u}] mtbf[{u}] = {table};
   table Jobs: submitted[{u}] length[{u}] deadline[{u}] weight[$/{u}] gpus watts[kW] rate[$/{u}] team ends stretch =
@@ -395,14 +387,41 @@ scenario S for Net {{
 """
 
 
-def _key(case: StateCase) -> str:
+def declared_of(case: StateCase) -> str:
+    """The parameters that accumulate."""
+    return "\n  ".join(
+        f"param {a.name}{subscripts(SETS[i] for i in a.index)} in {a.unit} default {a.start!r}[{a.unit}];"
+        for a in case.accumulators
+    )
+
+
+def factor_of(case: StateCase) -> str:
+    """What multiplies the rate of a job."""
+    factor = ""
+    if case.cost:
+        a = case.named(case.cost)
+        factor += f" * (1 + ({a.of_job()}) / 1[{a.unit}])"
+    if case.cost_clock:
+        factor += " * " + CLOCK[case.cost_clock].format("clock")
+    return factor
+
+
+def calendar_of(case: StateCase) -> str:
+    if not case.calendar:
+        return ""
+    date, zone = case.calendar
+    days = ", ".join(f'"{day}"' for day in HOLIDAYS)
+    return f'calendar from "{date}" in "{zone}" holidays {{ {days} }};'
+
+
+def key_of(case: StateCase) -> str:
     if case.key == "clock":
         return "(if hour_of_day(now) < 12[h] then 1 else 0 - 1) * weekday(now) * gpus[j]"
     return "submitted[j]" if case.key == "submitted" else case.named(case.key).of_job()
 
 
-def _rows(case: StateCase) -> list[str]:
-    rows, stopped = [], "" if case.hard else " and ran[j] == 0"
+def rows_of(case: StateCase) -> list[str]:
+    rows, stopped = list[str](), "" if case.hard else " and ran[j] == 0"
     if case.limit[0]:
         a = case.named(case.limit[0])
         rows.append(
@@ -418,7 +437,7 @@ def _rows(case: StateCase) -> list[str]:
     return rows
 
 
-def _lines(case: StateCase) -> list[str]:
+def lines_of(case: StateCase) -> list[str]:
     u = case.unit
     triggers = [*case.replans, *([f"every {case.every!r}[{u}]"] if case.every else [])]
     lines = ["arrive j in Jobs at submitted[j];"]
@@ -432,17 +451,14 @@ def _lines(case: StateCase) -> list[str]:
         lines.append("carry was[j] = running[j];")
     lines += ["ends at ends[j];"] if case.ends else []
     lines += ["stretch stretch[j];"] if case.stretch else []
-    for kind in sorted({*case.delays, *case.costs}):
-        delay = f" delay {case.delays[kind]!r}[{u}]" if kind in case.delays else ""
-        costs = f" costs {case.costs[kind]!r}[$]" if kind in case.costs else ""
-        lines.append(f"on {kind}{delay}{costs};")
+    lines += [case.change(kind) for kind in sorted({*case.delays, *case.costs})]
     lines += [f"outage n in Nodes every mtbf[n] lasting {case.repair!r}[{u}];"] if case.mtbf else []
     for name in case.shown:
         a = case.named(name)
         inside = subscripts(f"{i} in {SETS[i]}" for i in a.index)
-        runs = {"j": " * sum[n in Nodes] run[j, n]", "jk": " * sum[n in Nodes] run[j, n]", "jn": " * run[j, n]"}
-        runs["n"] = " * sum[j in Jobs] run[j, n]"
-        lines.append(f"charge of_{name}{inside} in $/h = 1[$/h/{a.unit}] * {a.reference}{runs.get(a.index, '')};")
+        over = subscripts(f"{i} in {SETS[i]}" for i in "jn" if i not in a.index)
+        runs = f" * {f'sum{over} ' if over else ''}run[j, n]" if set(a.index) & set("jn") else ""
+        lines.append(f"charge of_{name}{inside} in $/h = 1[$/h/{a.unit}] * {a.reference}{runs};")
     if case.clocked:
         lines.append(
             f"charge clocked[j in Jobs] in $/h = 1[$/kWh] * watts[j] * {CLOCK[case.clocked].format('clock')} * "

@@ -39,7 +39,7 @@ def check_state(case: StateCase, folder: Path | None = None) -> Told:
         return Told([], False, len(run.steps), run.ended, run.total)
     fast = replayed(workspace)
     slow = StateSimulation(case).run()
-    wrong = values_against(case, seen, slow)
+    wrong = values_against(seen, slow)
     wrong += [] if fast is None else compared("replay", fast, run)
     wrong += against_simulator(run, slow) + parts_of(run)
     if folder is not None:
@@ -63,7 +63,7 @@ def place(index: str, label: object) -> object:
     return int(str(label)[1:]) if index in "jn" else label
 
 
-def values_against(case: StateCase, seen: Seen, slow: StateSimulation) -> list[str]:
+def values_against(seen: Seen, slow: StateSimulation) -> list[str]:
     """Where a plan knows other values than the simulator."""
     for number, (ours, (time, theirs)) in enumerate(zip(seen, slow.seen, strict=False)):
         for name, values in ours.items():

@@ -16,7 +16,7 @@ from net_simulator import Running, Simulation, in_order
 from state_cases import DAYS, HOLIDAYS, KINDS, LEAST, TEAMS, Accumulator, Rate, StateCase
 
 Element = tuple[Any, ...]
-Decisions = set[tuple[int, int]]  # jobs and nodes
+Decisions = dict[tuple[int, int], float]  # workers by job and node; 1 of a job that has one node
 RUN_DAYS = 40
 
 
@@ -84,7 +84,7 @@ class StateSimulation(Simulation):
         self.price = 1.0
         self.clock = 0.0
         self.was: dict[int, float] = {}
-        self.decided: Decisions = set()
+        self.decided: Decisions = {}
         self.grown: dict[tuple[str, Element], float] = {}  # integrals since the last plan
         self.planned_at = math.nan
         self.seen: list[tuple[float, dict[str, dict[Element, float]]]] = []
@@ -129,45 +129,51 @@ class StateSimulation(Simulation):
 
     def accrue(self, passed: float) -> None:
         case = self.case
-        running = [(one.number, one.node) for one in self.running()]
+        running = self.in_effect()
         hours = passed / case.per_hour
         if self.plans:
             for a in case.accumulators:
                 for element in self.all_elements(a.index):
                     rate = self.rate(a.rate, a.index, element, running, inside=True)
                     self.grown[a.name, element] = self.grown.get((a.name, element), 0.0) + rate * hours
-            for number, _ in running:
-                self.grown["was", (number,)] = self.grown.get(("was", (number,)), 0.0) + hours
+            for one in self.running():
+                self.grown["was", (one.number,)] = self.grown.get(("was", (one.number,)), 0.0) + hours
         if not running:
             return
         self.show(hours, running)
         stated = bool(case.shown or case.clocked)
         if case.charged == "nodes":
-            self.add("execution", passed * sum(case.rent[n] for n in {n for _, n in running}))
+            self.add("execution", passed * sum(case.rent[n] for n in self.in_use()))
         elif case.charged == "jobs" or not stated:
             self.add("execution", passed * sum(one.rate for one in self.running()))
 
-    def show(self, hours: float, running: list[tuple[int, int]]) -> None:
+    def in_effect(self) -> Decisions:
+        """The decisions of the jobs that run."""
+        return {(one.number, one.node): 1.0 for one in self.running()}
+
+    def show(self, hours: float, running: Decisions) -> None:
         """The charges by accumulated values, and by the clock."""
         case = self.case
         for name in case.shown:
             a, values = case.named(name), self.values[name]
-            if a.index in ("j", "jk", "jn", "n"):
+            if set(a.index) & set("jn"):
                 amount = sum(
-                    value
+                    value * workers
                     for element, value in values.items()
-                    for j, n in running
-                    if self.belongs(a.index, element, j, n, kinds=False)
+                    for (j, n), workers in running.items()
+                    if self.belongs(a.index, element, j, n, groups=False)
                 )
             else:
                 amount = sum(values.values())
             self.add(f"of_{name}", hours * amount)
         if case.clocked:
             level = self.wall.function(case.clocked, self.clock / case.per_hour)
-            self.add("clocked", hours * level * sum(case.jobs[j].watts for j, _ in running))
+            self.add(
+                "clocked", hours * level * sum(case.jobs[j].watts * workers for (j, _), workers in running.items())
+            )
 
     def halt(self, one: Running) -> None:
-        self.decided = {(j, n) for j, n in self.decided if j != one.number}
+        self.decided = {(j, n): workers for (j, n), workers in self.decided.items() if j != one.number}
         super().halt(one)
 
     # --- accumulated values ------------------------------------------------------------------------------------------
@@ -175,18 +181,23 @@ class StateSimulation(Simulation):
     def all_elements(self, index: str) -> list[Element]:
         """Elements of all jobs that have arrived, and of all nodes."""
         arrived = [one.number for one in self.jobs if one.state != "future"]
-        of = {"t": TEAMS, "k": KINDS, "j": arrived, "n": range(self.node_count)}
+        of = {**self.groups, "j": arrived, "n": range(self.node_count)}
         return list(product(*(of[name] for name in index)))
 
-    def belongs(self, index: str, element: Element, j: int, n: int, *, kinds: bool = True) -> bool:
-        """Whether a job on a node counts for an element."""
-        case, names = self.case, dict(zip(index, element, strict=True))
-        mine = {"j": j, "n": n, "t": case.jobs[j].team, "k": case.kinds[n]}
-        return all(mine[name] == value for name, value in names.items() if kinds or name != "k")
+    @property
+    def groups(self) -> dict[str, Iterable[str]]:
+        return {"t": TEAMS, "k": KINDS}
 
-    def rate(
-        self, rate: Rate, index: str, element: Element, decisions: Iterable[tuple[int, int]], *, inside: bool
-    ) -> float:
+    def belongs(self, index: str, element: Element, j: int, n: int, *, groups: bool = True) -> bool:
+        """Whether a job on a node counts for an element; without `groups` for all groups of nodes."""
+        mine = self.names(j, n)
+        named = zip(index, element, strict=True)
+        return all(mine[name] == value for name, value in named if groups or name in "jnt")
+
+    def names(self, j: int, n: int) -> dict[str, object]:
+        return {"j": j, "n": n, "t": self.case.jobs[j].team, "k": self.case.kinds[n]}
+
+    def rate(self, rate: Rate, index: str, element: Element, decisions: Decisions, *, inside: bool) -> float:
         """What decisions amount to; within `executed` with what the last plan knew."""
         case = self.case
         weigh: Callable[[int, int], float] = {
@@ -195,7 +206,8 @@ class StateSimulation(Simulation):
             "speed": lambda j, n: case.jobs[j].gpus * case.speed[n],
             "watts": lambda j, n: case.jobs[j].watts,
         }[rate.coefficient]
-        found = sum(weigh(j, n) for j, n in decisions if self.belongs(index, element, j, n))
+        counted = [(jn, workers) for jn, workers in decisions.items() if self.belongs(index, element, *jn)]
+        found = sum(weigh(*jn) * workers for jn, workers in counted)
         found = {"plain": found, "excess": max(0.0, found - LEAST), "flag": float(found > LEAST)}[rate.shape]
         if not inside or not rate.factor:
             return found
@@ -264,7 +276,7 @@ class StateSimulation(Simulation):
             return
         self.carry()
         super().plan()
-        self.decided = {(one.number, one.node) for one in self.running()}
+        self.decided = self.in_effect()
 
     def given(self, one: Running, there: int) -> StateGiven:
         return StateGiven(self, one)
@@ -341,7 +353,6 @@ def of_job(at: StateSimulation, a: Accumulator, number: int) -> float:
     """The value that a key of the queue reads for a job: of the nodes that there are."""
     case, values = at.case, at.values[a.name]
     up = [n for n, node in enumerate(at.nodes) if node.up]
-    if a.index in ("n", "k", ""):
-        return case.jobs[number].gpus * sum(values[e] for e in at.all_elements(a.index) if a.index != "n" or e[0] in up)
-    mine = {"t": (case.jobs[number].team,), "j": (number,), "k": KINDS, "n": up}
-    return sum(values[element] for element in product(*(mine[name] for name in a.index)))
+    mine = {**at.groups, "t": (case.jobs[number].team,), "j": (number,), "n": up}
+    found = sum(values[element] for element in product(*(mine[name] for name in a.index)))
+    return found if set(a.index) & set("tj") else case.jobs[number].gpus * found

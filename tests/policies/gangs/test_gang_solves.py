@@ -164,3 +164,16 @@ def test_the_time_of_a_plan_is_that_of_the_policy() -> None:
     began = time.perf_counter()
     solved = gs.load(TWO_RACKS).solve(method="FIFO").solved
     assert 0 <= solved.solve_seconds <= time.perf_counter() - began
+
+
+@pytest.mark.parametrize("keys", ["toll[n]", "length[j], toll[n]"])
+def test_a_gang_gets_the_types_that_the_keys_put_first(keys: str, tmp_path: Path) -> None:
+    """Nodes differ in their toll only, and those with a small one are on two racks."""
+    text = text_of([2, 2, 2], [0, 0, 1], [(4, 1.0, 9.0, 1.0)]).replace(
+        "scenario S for Gangs {",
+        f"""model Tolls extends Gangs {{ param toll[Nodes]; }}
+        policy Cheap for Tolls {{ order j in Jobs by length[j];  choose by {keys};  place fewest_racks, postpone; }}
+        scenario S for Tolls {{ toll = [3, 1, 1];""",
+    )
+    result = loaded(tmp_path, text).solve("S", backend="Cheap")
+    assert sorted(result.placement["node"]) == ["n1", "n2"]
