@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -45,24 +46,20 @@ class Cluster:
         self.average = dict.fromkeys(self.share, 0.0)
         self.starts: dict[Job, float] = {}
         table, capacity = [], sum(self.gpus.values())
-        executed, sampled = dict.fromkeys(self.share, 0.0), 0.0
         times = {job.submitted for job in self.jobs}
         while times:
             now = min(times)
             times = {t for t in times if t > now}
-            for team in self.share:  # no job starts or ends between two events
-                executed[team] += self.in_use(team) * (now - self.now)
+            kept = 0.5 ** ((now - self.now) / self.half_life)  # no job starts or ends between two events
+            decayed = (1 - kept) * self.half_life / math.log(2)
+            for team in self.share:
+                self.usage[team] = kept * self.usage[team] + decayed * self.in_use(team)
+                self.average[team] = kept * self.average[team] + (1 - kept) * self.in_use(team)
+            self.offered = kept * self.offered + decayed * capacity
             self.now = now
             self.running = {job: at for job, at in self.running.items() if at[1] > now + 1e-9}
             if not self.running and not self.waiting():
-                continue  # nothing to plan, and no sample
-            if now > sampled:
-                kept = 0.5 ** ((now - sampled) / self.half_life)
-                for team, hours in executed.items():
-                    self.usage[team] = kept * self.usage[team] + hours
-                    self.average[team] = kept * self.average[team] + (1 - kept) * hours / (now - sampled)
-                self.offered = kept * self.offered + capacity * (now - sampled)
-                executed, sampled = dict.fromkeys(self.share, 0.0), now
+                continue  # nothing to plan
             table.append((now, dict(self.usage), self.offered, dict(self.average)))
             for job in self.started(rule):
                 times.add(self.running[job][1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -184,9 +185,11 @@ def test_restarts_are_counted_once_each() -> None:
 
 
 def test_a_half_life_decays_what_was_used() -> None:
-    found = states("used[t]")
+    """An hour leaves 1 / (2 ln 2) of itself at its end, the two hours of `c` three quarters of 1 / ln 2."""
+    found, hour = states("used[t]"), 0.5 / math.log(2)
     assert [values["used"] for _, values in found] == [
-        pytest.approx(pair) for pair in ([0, 0], [1, 0], [0.5, 1], [1.25, 0.5], [0.3125 + 2, 0.125])
+        pytest.approx([red * hour, blue * hour])
+        for red, blue in ([0, 0], [1, 0], [0.5, 1], [1.25, 0.5], [0.3125 + 1.5, 0.125])
     ]
 
 

@@ -85,6 +85,13 @@ _MANY = 64  # rows from which an aggregate is evaluated once for all rows with t
 _COSTLY = frozenset({Reduction, LetRef})
 
 
+def decayed_time(age: float, length: float, half_life: Floats) -> Floats:
+    """Return the integral of 0.5^(t / half_life) for ages t from `age` to `age + length`."""
+    rate = np.log(2.0) / half_life
+    decayed: Floats = np.exp(-rate * age) * -np.expm1(-rate * length) / rate
+    return decayed
+
+
 class Evaluator(References):
     """Evaluates the typed expressions of one model against a store."""
 
@@ -196,11 +203,20 @@ class Evaluator(References):
 
     def _Executed(self, expr: Executed, frame: Frame) -> Values:
         """The integral over the time since the last plan: each span of time has the decisions in effect in it."""
-        total = np.zeros(frame.size)
-        for executed in self.store.executed:
+        total, spans = np.zeros(frame.size), self.store.executed
+        half_life = None if expr.half_life is None else self._half_life(expr.half_life, frame)
+        age = sum(executed.times for executed in spans)
+        for executed in spans:
+            age -= executed.times
             values = Evaluator(self.model, executed.store, self.limits).numbers(expr.body, frame)
-            total = total + executed.times * values
+            times = executed.times if half_life is None else decayed_time(max(age, 0.0), executed.times, half_life)
+            total = total + times * values
         return total
+
+    def _half_life(self, expr: TypedExpr, frame: Frame) -> Floats:
+        found = self.number_column(expr, frame)
+        self.refuse_where(~(found > 0), "GSM3004", "a half-life must be positive", expr, frame, "not positive")
+        return found
 
     def _RandomRef(self, expr: RandomRef, frame: Frame) -> Values:
         return self.expectations.random(expr, frame)

@@ -96,10 +96,12 @@ class Executed(TypedExpr, frozen=True, kw_only=True):
     """`executed(body)`, of `carry` only: the integral of `body` over the time since the last plan.
 
     `body` is a rate, by the decisions in effect at each moment. With a window it is an amount for the slots executed
-    since the last plan, which are then all slots of their set.
+    since the last plan, which are then all slots of their set. With a `half_life` in the unit of the clock, each moment
+    counts by how much of it is left at the plan.
     """
 
     body: TypedExpr
+    half_life: TypedExpr | None = None
 
 
 class Expected(TypedExpr, frozen=True, kw_only=True):

@@ -121,11 +121,12 @@ class Accumulator:
     def text(self) -> str:
         last, unit = f"previous({self.reference})", self.unit
         grown, seen = f"executed({self.rate.with_factor(self.index)})", f"{self.rate.text(self.index)} * 1[h]"
+        fading = f"executed({self.rate.with_factor(self.index)}, {self.half!r}[h])"
         team = " where team[j] == t" if self.index == "t" else ""
         other = self.other + subscripts(self.other_index)
         right = {
             "sum": f"{last} + {grown}",
-            "decay": f"{last} * 0.5 ^ (elapsed / {self.half!r}[h]) + {grown}",
+            "decay": f"{last} * 0.5 ^ (elapsed / {self.half!r}[h]) + {fading if self.fades else grown}",
             "peak": f"max({last}, {seen})",
             "slice": f"max({last}, {grown})",
             "since": f"if {seen} > 0.5[{unit}] then {last} + elapsed else 0[h]",
@@ -140,6 +141,11 @@ class Accumulator:
             "gap": f"max({last}, elapsed)",
         }[self.form]  # fmt: skip
         return f"carry {self.reference} = {right};"
+
+    @property
+    def fades(self) -> bool:
+        """Whether what was executed since the last plan decays, too."""
+        return self.form == "decay" and self.hour < 12.0
 
     @property
     def first(self) -> bool:

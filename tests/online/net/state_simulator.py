@@ -135,7 +135,11 @@ class StateSimulation(Simulation):
             for a in case.accumulators:
                 for element in self.all_elements(a.index):
                     rate = self.rate(a.rate, a.index, element, running, inside=True)
-                    self.grown[a.name, element] = self.grown.get((a.name, element), 0.0) + rate * hours
+                    before, counts = self.grown.get((a.name, element), 0.0), hours
+                    if a.fades:
+                        before *= 0.5 ** (hours / a.half)
+                        counts = a.half / math.log(2) * (1 - 0.5 ** (hours / a.half))
+                    self.grown[a.name, element] = before + rate * counts
             for one in self.running():
                 self.grown["was", (one.number,)] = self.grown.get(("was", (one.number,)), 0.0) + hours
         if not running:

@@ -10,7 +10,7 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import Executed, Numeric, ParamRef, TypedExpr
 from gpusched_dsl.language.checked_online import CLOCK, previous_name
 from gpusched_dsl.language.checking import Scope
-from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.checking.conversion import fit, unit_in
 from gpusched_dsl.language.checking.protocol import Checker, GivenFunction
 from gpusched_dsl.language.checking.walk import walk
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
@@ -58,8 +58,9 @@ class StateFunctions(Struct, frozen=True):
 
     def executed(self, checker: Checker, call: tree.Call, scope: Scope) -> TypedExpr | None:
         """The integral of a rate since the last plan, or an amount for the slots executed since then."""
-        if len(call.arguments) != 1 or call.named:
-            _refuse(checker, "`executed` needs one expression", call.span, "", "write `executed(rate)`")
+        if len(call.arguments) not in (1, 2) or call.named:
+            message = "`executed` needs one expression, and a half-life if it decays"
+            _refuse(checker, message, call.span, "", "write `executed(rate)`, or `executed(rate, half_life)`")
             return None
         body = checker.number(call.arguments[0], scope)
         if body is None:
@@ -72,7 +73,24 @@ class StateFunctions(Struct, frozen=True):
                 _refuse(checker, message, part.span, "within `executed`", help)
                 return None
         unit = unit_in(body) if self.time is None else unit_in(body) * self.time
-        return Executed(span=call.span, type=Numeric(False, unit), body=body)
+        half_life = None
+        if len(call.arguments) == 2:
+            half_life = self._half_life(checker, call.arguments[1], scope)
+            if half_life is None:
+                return None
+        return Executed(span=call.span, type=Numeric(False, unit), body=body, half_life=half_life)
+
+    def _half_life(self, checker: Checker, given: tree.Expr, scope: Scope) -> TypedExpr | None:
+        """The half-life of an integral, of data, in the unit of the clock."""
+        if self.time is None:
+            message = "with a window, `executed` is an amount for slots, not an integral that decays"
+            help = "slots are planned without gaps: write `previous(...) * 0.5^(elapsed / half_life) + executed(...)`"
+            _refuse(checker, message, given.span, "half-life", help)
+            return None
+        typed = checker.number(given, scope)
+        if typed is None or not checker.data_only(typed, "the half-life of `executed`"):
+            return None
+        return fit(checker, typed, self.time)
 
 
 def _refuse(checker: Checker, message: str, span: Span, label: str, help: str) -> None:
