@@ -28,6 +28,7 @@ from gpusched_dsl.online.loops.branching import Loop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.loops.inspection import Moment, job_in, latest_moment, moment_at
+from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
@@ -259,8 +260,10 @@ def _states_of(loop: Loop, moment: Moment) -> MomentJobs:
 
 def _slot_time(loop: Loop, moment: Moment) -> Callable[[int], float]:
     """Return the function from the code of a slot of a moment to the time at which it begins."""
-    length = loop.setup.slot_length
-    return lambda slot: moment.now + slot * length
+    if not isinstance(loop, SlotLoop):
+        return lambda slot: moment.now
+    first, length = loop.first_planned_slot, loop.setup.slot_length
+    return lambda slot: (first + slot) * length
 
 
 def _policy_of(planner: Planner, moment: Moment) -> tuple[CheckedPolicy | None, str]:
@@ -295,9 +298,9 @@ def _with_alternatives(
 
 
 def _with_cost(answer: DecisionExplanation, fixed: ForcedDecision, free: ForcedDecision) -> JobReason | None:
-    """Return the reason; for a job that has room, with the change of the cost if it ran."""
+    """Return the reason; for a job that has room, or waits for a slot, with the change of the cost if it ran."""
     reason, before = answer.reason, answer.plan.cost
-    if reason is None or reason.kind != ROOM or before is None:
+    if reason is None or before is None or (reason.kind != ROOM and reason.slots is None):
         return reason
     if fixed.cost is not None:
         text = f"if it ran now, with all other jobs as planned: {fixed.cost.change_text(before)}"
@@ -318,4 +321,5 @@ def explain_live(loop: AnyExternalLoop, job: str | int, *, judge: Backend | str 
     in no plan; and the errors of grounding.
     """
     code = job_of_live(loop, job)
-    return explain_moment(loop, latest_moment(loop), code, str(job), loop.now, judge=judge)
+    slot = loop.slot - 1 if isinstance(loop, SlotLoop) else None  # the slot that has begun
+    return explain_moment(loop, latest_moment(loop, slot), code, str(job), loop.now, judge=judge)

@@ -38,6 +38,8 @@ def test_a_session_plans_slot_by_slot(tmp_path: Path) -> None:
             [4.0],
             [2.0],
         )
+        why = client("GET", f"{path}/jobs/a/why")[1]
+        assert (why["runs"], why["reason"]["slots"]["planned"]) == (False, [1.0, 3.0])
         told = client.events("prod", event("tick", 1.0))
         assert [record["kind"] for record in told] == ["ack", "decision"]
         assert (told[1]["why"], told[1]["slot"]["date"], runs(told[1])) == (
@@ -46,7 +48,7 @@ def test_a_session_plans_slot_by_slot(tmp_path: Path) -> None:
             {"a"},
         )
         why = client("GET", f"{path}/jobs/a/why")[1]
-        assert (why["runs"], why["method"]) == (True, "highs")
+        assert (why["runs"], why["method"], why["reason"]["kind"]) == (True, "highs", "runs")
         assert client("GET", path)[1]["decision"] == 1
         before = client("GET", f"{path}/decision")[1]
         assert (before["slot"]["slot"], runs(before), [one["slot"] for one in before["later"]]) == (1, {"a"}, [2, 3])
