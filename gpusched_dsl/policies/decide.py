@@ -20,6 +20,7 @@ from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.engine import EngineResult, run
 from gpusched_dsl.policies.gangs.reader import gang_cluster
 from gpusched_dsl.policies.gangs.run import has_gangs, plan_gangs
+from gpusched_dsl.policies.gangs.slotted_run import run_slotted_gangs
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.free_capacity import pin
@@ -101,6 +102,8 @@ def _decide(
     priced: bool,
 ) -> Decision:
     """Return the plan by the store with all facts of jobs, prices and results of stages."""
+    if has_slots(policy) and has_gangs(policy):
+        return run_slotted_gangs(policy, store, limits, running, stop)
     if has_slots(policy):
         return run_slotted(policy, store, limits, stop)
     if appends(policy):

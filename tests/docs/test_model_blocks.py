@@ -52,7 +52,7 @@ def test_blocks_are_read(name: str) -> None:
 
 
 # Complete only with a package of the page, or with the model that the text before names.
-ELSEWHERE = ("policies 8", "running 2")
+ELSEWHERE = ("policies 9", "running 2")
 COMPLETE = [
     name
     for name, text in BLOCKS.items()

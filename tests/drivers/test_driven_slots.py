@@ -224,7 +224,18 @@ changes_per_hour = 5000
 """
 
 
-def test_a_gang_of_two_nodes_waits_for_a_cheap_slot(tmp_path: Path) -> None:
+CHEAPEST = """policy Cheapest for GangHours {
+  order j in Jobs by workers[j] * hours[j] descending;
+  choose n in Nodes, h in Slots by price[h];
+  occupies hours[j] / slot;
+  place cheapest_block;
+  keep running;
+}
+"""
+
+
+@pytest.mark.parametrize("method", ["highs", "Cheapest"])
+def test_a_gang_of_two_nodes_waits_for_a_cheap_slot(tmp_path: Path, method: str) -> None:
     """Four workers need both nodes of a rack, at 1.25 of the time; slots 3 and 4 are cheap."""
     model = (
         MODEL.replace("LOOKAHEAD", "6").replace("COMMIT", "1").replace("max(0[h], hours[j]", "max(0.001[h], hours[j]")
@@ -237,7 +248,7 @@ def test_a_gang_of_two_nodes_waits_for_a_cheap_slot(tmp_path: Path) -> None:
   table Slots: price[$/h] = 0 8  1 8  2 8  3 1  4 1  5 8;
 }
 """
-    path = write_files(tmp_path, model + scenario, GANGS)
+    path = write_files(tmp_path, model + CHEAPEST + scenario, GANGS.replace('"highs"', f'"{method}"'))
     (tmp_path / "prices.jsonl").touch()
     cluster = SimulatedCluster({"g1": 2, "g2": 2})
     cluster.submit("wide", 4, 90, at=0, comment="length=80")

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import structs
 
+from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.gangs import gang_rows
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Bools, Codes, Ints
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.online.data.carry import LoopClock
@@ -20,6 +22,7 @@ from gpusched_dsl.online.data.past import CurrentPlan, ExecutedTime
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.planning_result import PlanningResult
+from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.simulation.assignments import Allocations
 from gpusched_dsl.online.simulation.world import TOLERANCE
 
@@ -88,6 +91,23 @@ class SlotLoop(SimulationLoop):
         if self.window.foresees and self.jobs_root:
             elements[self.jobs_root] = self.world.unfinished()
         return elements
+
+    def request(self, why: tuple[str, ...] = ()) -> tuple[InstanceView, PlanningRequest]:
+        part, request = super().request(why)
+        return part, replace(request, before=self._ran_before(part))
+
+    def _ran_before(self, part: InstanceView) -> dict[str, VariableValues] | None:
+        """Return what ran in the last executed slot, as values of the next one, in codes of a part."""
+        variable, at = self.placement.variable, self.placement.position("slot")
+        if self.current_plan is None or at is None or variable not in self.current_plan.values:
+            return None
+        given, job_at = self.current_plan.values[variable], self.placement.position("job")
+        ran = given.codes[at] == min(self.slot, self.planned_until) - 1
+        if job_at is not None:
+            ran &= np.isin(given.codes[job_at], self.world.running)
+        codes = [column[ran] for column in given.codes]
+        codes[at] = np.full(len(codes[at]), self.slot, dtype=np.int64)
+        return self.codes.all_inner({variable: VariableValues(tuple(codes), given.values[ran])}, part)
 
     def clock(self) -> LoopClock:
         clock = super().clock()

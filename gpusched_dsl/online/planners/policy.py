@@ -56,12 +56,13 @@ class PolicyPlanner:
             over = until is not None and time.perf_counter() > until
             return over or (deadline is not None and deadline.is_interrupted)
 
+        running = request.running if self.policy.slots is None else request.before
         decision = decide(
             at(self.policy, request.now),
             request.instance.store,
             self.permissions.limits(),
             seed_of(request),
-            request.running if self.policy.keep else None,
+            running if self.policy.keep else None,
             None if until is None and deadline is None else stop,
             known=request.known,
             priced=False,

@@ -129,6 +129,7 @@ class Outlook(Protocol):
 class PlanningRequest:
     """A request for one plan: `running` is the current plan, in codes of the instance, None before the first.
 
+    With a window, `before` is what ran in the slot before it, as values of its first slot: only jobs that still run.
     `now` is in the unit of the clock of policies (that of their `now`); `number` counts plans and seeds draws.
     """
 
@@ -137,6 +138,7 @@ class PlanningRequest:
     number: int
     seed: int
     running: Mapping[str, VariableValues] | None = None
+    before: Mapping[str, VariableValues] | None = None
     seconds: float | None = None  # time limit
     known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, in the units of policies (`job_facts.py`)
     controllers: ControllerState | None = None  # of a run with several

@@ -200,6 +200,11 @@ def rows_in_words(policy: CheckedPolicy) -> list[str]:
     side = side_model(policy.model)
     if placement.variable not in side.rows.variables:
         return []
+    if policy.slots is not None and placement.has_gangs:
+        return [
+            "A gang takes the first slots and nodes, in the order of the rules, where its workers break no constraint "
+            "of the model: each node in turn, of least key or with most room first, gets as many as constraints admit."
+        ]
     if policy.slots is not None:
         return [
             "If the plan breaks a constraint of the model, all jobs are placed again: each takes the first slots, in "

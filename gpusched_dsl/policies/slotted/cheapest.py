@@ -40,11 +40,11 @@ def put_cheapest(
     usable = of_class[cluster.class_of] & (plan.job[:, window] < 0)  # by nodes and slots
     node, begin, cost = _blocks(cluster, job, usable, window)
     if rows is not None:
-        order = np.lexsort((begin, node, _ranks(cost)))
+        order = np.lexsort((begin, node, ranks_of(cost)))
         node, begin = node[order], begin[order]
         at = int(first_block_that_enters(rows, cluster, job, node, begin))
     else:
-        at = int(_ranks(cost).argmin()) if len(cost) else NONE
+        at = int(ranks_of(cost).argmin()) if len(cost) else NONE
     if at != NONE:
         if rows is not None:
             commit(rows.guard)
@@ -82,7 +82,7 @@ def _keys(cluster: SlottedCluster, job: int, kind: int, window: slice) -> Floats
     return found
 
 
-def _ranks(cost: Floats) -> Ints:
+def ranks_of(cost: Floats) -> Ints:
     """Return numbers in the order of costs, equal ones for costs that differ by rounding."""
     scale = SAME * float(np.abs(cost).max(initial=0.0))
     return np.rint(cost / scale).astype(np.int64) if scale else np.zeros(len(cost), dtype=np.int64)
@@ -116,7 +116,7 @@ def _put_singly(
         found.append((float(key[chosen - window.start].sum()), node, chosen))
     if not found:
         return NONE
-    _, node, chosen = found[int(np.argmin(_ranks(np.array([cost for cost, _, _ in found]))))]
+    _, node, chosen = found[int(np.argmin(ranks_of(np.array([cost for cost, _, _ in found]))))]
     if rows is not None:
         take_single_slots(rows, job, node, slots, chosen.copy(), chosen)
         commit(rows.guard)

@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.blocks.policies.rule_table import SERVE
 from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedLoads, CheckedPolicy, CheckedSlots
@@ -27,6 +28,7 @@ class SlottedInstance:
     """A cluster and the elements of its numbers: codes of jobs, nodes, slots, and of the served services.
 
     `most` is the largest load of a service that a node of each class may get: above it, requests are not served.
+    `occupied` is what `occupies` states, which only gangs may state with a fraction: lengths are rounded up.
     """
 
     cluster: SlottedCluster
@@ -36,6 +38,7 @@ class SlottedInstance:
     nodes: Codes
     slots: Codes
     services: Codes
+    occupied: Floats  # (J, C) slots, 0 where a job may not run
     most: Floats | None = None  # (S, C)
 
 
@@ -63,19 +66,21 @@ class _Reader:
         _, first = np.unique(class_of, return_index=True)
         self.kinds = nodes[first]  # one node of each class
         allowed = self._allowed_slots()
+        occupied, length = self._length(allowed)
         reserve, serve = self.lines.reserve, self.lines.serve
         cluster = SlottedCluster(
             class_of=class_of,
             allowed=allowed,
             key=self._key(allowed),
-            length=self._length(allowed),
+            length=length,
             first=np.where(allowed.any(axis=(1, 2)), allowed.any(axis=1).argmax(axis=1), allowed.shape[2]),
             order=order,
             value=self._performance(),
         )
         services = np.zeros(0, dtype=np.int64) if serve is None else self._elements(serve.service)
         serving, most = self._read_serving(serve)
-        return SlottedInstance(cluster, self._read_guard(reserve), serving, jobs, nodes, self.slots, services, most)
+        guard = self._read_guard(reserve)
+        return SlottedInstance(cluster, guard, serving, jobs, nodes, self.slots, services, occupied, most)
 
     # --- axes --------------------------------------------------------------------------------------------------------
 
@@ -142,17 +147,20 @@ class _Reader:
             found[where] = 0.0
         return found
 
-    def _length(self, allowed: Bools) -> Ints:
-        """Return the number of slots of a job on a node of each class, 0 if it may not run."""
+    def _length(self, allowed: Bools) -> tuple[Floats, Ints]:
+        """Return the stated number of slots of a job on a node of each class, 0 if it may not run, and the integer."""
         where = allowed.any(axis=2)
         job, kind = np.nonzero(where)
         frame = Frame(len(job), {self.job: self.jobs[job], self.lines.node: self.kinds[kind]})
-        slots = np.rint(self.ev.number_column(self.lines.occupies, frame))
+        stated = self.ev.number_column(self.lines.occupies, frame)
+        placement = self.policy.model.placement
+        assert placement is not None
+        slots = np.ceil(stated - ROUNDING) if placement.has_gangs else np.rint(stated)
         message = "a job occupies at least one slot"
         self.ev.refuse_where(slots < 1, "GSM3016", message, self.lines.occupies, frame, "less than one")
-        found = np.zeros(where.shape, dtype=np.int64)
-        found[where] = slots
-        return found
+        occupied, found = np.zeros(where.shape), np.zeros(where.shape, dtype=np.int64)
+        occupied[where], found[where] = stated, slots
+        return occupied, found
 
     def _performance(self) -> Floats:
         """Return the performance of a job by its last slot, if that places it."""

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.draws import check_draw
-from gpusched_dsl.language.blocks.policies.gangs import check_gang_rules, refuse_gangs_in_slots
+from gpusched_dsl.language.blocks.policies.gangs import check_gang_rules
 from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, PolicyLines
 from gpusched_dsl.language.blocks.policies.memory import VERBS as LAST
 from gpusched_dsl.language.blocks.policies.memory import MemoryLines
@@ -104,8 +104,6 @@ class PolicyChecker:
             return self._portfolio(policy, lines, lets)
         self._has_lines(policy, lines.rules)
         if self.decisions is not None:
-            if refuse_gangs_in_slots(self.decisions, policy.name.span, self.diagnostics):
-                return None
             check_queues(self.decisions, lines.rules, self.diagnostics)
             check_standalone(self.decisions, lines.rules, self.diagnostics)
             check_gang_rules(self.decisions, lines.rules, self.diagnostics)

@@ -63,6 +63,19 @@ SLOT_PLACE = {
         "if a job cannot start in a slot, no later job of the queue starts in that slot", engine="slots"
     ),
 }
+# Of gangs in slots the same names say other things; the other rules do not place them.
+GANG_SLOT_PLACE = {
+    "start_now": RuleShape(
+        "slot by slot, all workers at once, on the nodes with the least sum of the key over workers and slots",
+        engine="slots",
+    ),
+    "cheapest_block": RuleShape(
+        "all workers in consecutive slots, on one node, in one rack or in several, with the least sum of the key over "
+        "workers and slots",
+        engine="slots",
+    ),
+    "block": SLOT_PLACE["block"],
+}
 # Whether the nodes that do not train can still take the loads. A default here is the unit in which a number is needed.
 _CAPACITY = Parameter("capacity", "load that one node can serve", "load")
 _MOST = Parameter("most", "largest load of a node, in a model that need not serve all", "load")

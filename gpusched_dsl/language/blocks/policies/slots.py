@@ -29,18 +29,20 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS
 
 VERBS = ("occupies", "reserve", "serve", "fix")
-BESIDE = ("order", "choose", "place")  # verbs of other policies that are also allowed in those for slots
+BESIDE = ("order", "choose", "place")  # verbs of other policies that are also allowed in those for slots; gangs: `keep`
 
 
 def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diagnostics: Diagnostics) -> None:
     """Report GSM1640 for lines that are not allowed with slots, or with a model without slots."""
     placement = Label(decisions.placement.span, "the placement")
     slotted = slot_of(decisions) is not None
+    gangs = decisions.placement.has_gangs
+    beside = (*BESIDE, "keep") if gangs else BESIDE
     for line in rules.values():
         if not slotted and line.verb in VERBS:
             message = f"`{line.verb}` needs decisions in slots, but the model has none"
             _report(diagnostics, line.span, message, "has no slot", "remove it", placement)
-        elif slotted and line.verb not in (*VERBS, *BESIDE):
+        elif slotted and line.verb not in (*VERBS, *beside):
             message = f"`{line.verb}` is not allowed in a policy for slots"
             _report(diagnostics, line.span, message, "not with slots", "remove it", placement)
         for rule in line.rules if line.verb == "place" else ():
@@ -55,7 +57,8 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
             )
             _report(diagnostics, rule.span, message, "does not fit this model", help, placement)
     choose = rules.get("choose")
-    if slotted and choose is not None and any(r.words[0].text == "cheapest_block" for r in _place_rules(rules)):
+    sums = not gangs and any(r.words[0].text == "cheapest_block" for r in _place_rules(rules))  # gangs: `gangs.py`
+    if slotted and choose is not None and sums:
         for key in choose.keys[1:] or [k for k in choose.keys if k.descending]:
             message = "`cheapest_block` needs one key, in ascending order, and sums it over slots"
             _report(diagnostics, key.span, message, "not one ascending key", "remove this")
@@ -92,7 +95,9 @@ class SlotLines:
     def occupy(self, rule: tree.PolicyRule, job_and_node: Scope) -> None:
         assert rule.value is not None
         expr = self.checker.number(rule.value, job_and_node, unit=DIMENSIONLESS)
-        if expr is not None and self.checker.data_only(expr, "`occupies`") and self.checker.require_integer(expr):
+        if expr is None or not self.checker.data_only(expr, "`occupies`"):
+            return
+        if self.decisions.placement.has_gangs or self.checker.require_integer(expr):  # of gangs it is rounded up
             self.occupies = expr
 
     def load(self, rule: tree.PolicyRule) -> None:

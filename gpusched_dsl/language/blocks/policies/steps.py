@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from gpusched_dsl.language.blocks.policies.rule_table import PRICES, RESERVE, RULES, SERVE, RuleShape
+from gpusched_dsl.language.blocks.policies.rule_table import GANG_SLOT_PLACE, PRICES, RESERVE, RULES, SERVE, RuleShape
 from gpusched_dsl.language.blocks.policies.stage_table import GIVES, GIVES_WITH_TARDINESS
 from gpusched_dsl.language.checked import Constant, TypedExpr, TypedIndexing
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedPortfolio, CheckedRanking, CheckedRule
@@ -77,7 +77,7 @@ def steps_of(policy: CheckedPolicy) -> Iterator[Step]:
     yield from _occupancy(policy)
     if _has_only_first_ways(policy):
         yield _FIRST_WAY, [], ""
-    rules = [_detail(RULES["place"], r) for r in policy.place]
+    rules = [_detail(GANG_SLOT_PLACE if _has_slotted_gangs(policy) else RULES["place"], r) for r in policy.place]
     yield "Place the job by the first of these rules that finds room", rules, "place"
     yield from _node_draw(policy)
     yield from _decided_values(policy)
@@ -157,7 +157,12 @@ def _occupancy(policy: CheckedPolicy) -> Iterator[Step]:
     """Yield the time that a job occupies a node, and the capacity reserved for services, if decisions have a slot."""
     if policy.slots is None:
         return
-    yield f"A job occupies a node for `{text_of(policy.slots.occupies.span.text)}` slots", [], "occupies"
+    slots = f"`{text_of(policy.slots.occupies.span.text)}`"
+    if _has_slotted_gangs(policy):
+        spread = "on several nodes the most of them times the factor of the placement for its nodes and racks"
+        yield f"A gang on one node occupies {slots} slots, {spread}, rounded up", [], "occupies"
+        return
+    yield f"A job occupies a node for {slots} slots", [], "occupies"
     if policy.slots.reserve is not None:
         loads = policy.slots.reserve
         loads_text = f"`{text_of(loads.load.span.text)}` of {_indexing_text(loads.indexing)}"
@@ -166,6 +171,11 @@ def _occupancy(policy: CheckedPolicy) -> Iterator[Step]:
             [_detail(RESERVE, loads.rule)],
             "reserve",
         )
+
+
+def _has_slotted_gangs(policy: CheckedPolicy) -> bool:
+    placement = policy.model.placement
+    return policy.slots is not None and placement is not None and placement.has_gangs
 
 
 def _decided_values(policy: CheckedPolicy) -> Iterator[Step]:
