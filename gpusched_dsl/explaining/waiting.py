@@ -22,9 +22,12 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.decisions.counterfactuals import Cost
+from gpusched_dsl.explaining.decisions.model_room import ModelRoom
 from gpusched_dsl.explaining.decisions.policy_trace import turn_with
 from gpusched_dsl.explaining.excluding_rows import ExcludingRows, excluding_rows
 from gpusched_dsl.explaining.gang_room import GangRoom
+from gpusched_dsl.explaining.job_reason import NEVER
+from gpusched_dsl.explaining.job_reason import NO_ROOM as FULL
 from gpusched_dsl.explaining.relaxation import relaxations
 from gpusched_dsl.explaining.row_text import COMPILER_MARK, short
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
@@ -104,6 +107,9 @@ class _Search:
         chosen_jobs = (np.cumsum(counts) <= MOST_ELEMENTS) & (np.cumsum(counts > 0) <= MOST_JOBS)
         self.examined: Ints = np.flatnonzero(chosen_jobs & (counts > 0))
         placed, workers = self._planned_elements(domain)
+        unknown = np.full(int(max(domain.columns_at(placed)[place].max(initial=0), 0)) + 1, np.nan)
+        self.room = ModelRoom(model, store, limits, domain.columns_at(placed), workers, unknown)
+        self.room.domain = domain
         kept = np.union1d(placed, domain.positions_with(place, waiting.codes[self.examined]))
         planned = np.zeros(len(kept))
         planned[np.searchsorted(kept, placed)] = workers
@@ -169,10 +175,24 @@ class _Search:
             if room is not None:
                 found[at] = room
             elif blocked[own].all():
-                found[at] = self._nearest_row(self.problem, labels[at], own, violations)
+                found[at] = self._in_words(at, self._nearest_row(self.problem, labels[at], own, violations))
             elif not self.clock.over:
                 found[at] = self._solve_with(self.problem, at, own[~blocked[own]])
         return self._with_refusals(found)
+
+    def _in_words(self, at: int, reason: WaitingReason) -> WaitingReason:
+        """Say what the job needs and what is free, if capacities alone explain it; the row stays behind it."""
+        if self.room.slot_at is not None:
+            return reason
+        room = self.room.of_job(int(self.waiting.codes[at]))
+        if room is None:
+            return reason
+        found = room.cluster.waiting_reason(room.options)
+        if (reason.kind, found.kind) not in ((NO_ROOM, FULL), (TOO_LARGE, NEVER)):
+            return reason
+        words = found.lines(short)[0].removeprefix("can never run: ")
+        row = reason.text.removeprefix(f"{reason.kind}: ")
+        return structs.replace(reason, text=f"{reason.kind}: {words} ({row})")
 
     def _with_refusals(self, found: dict[int, WaitingReason]) -> dict[int, WaitingReason]:
         """Add why the policy left jobs that fit. Loading kernels with the first takes no time of others."""

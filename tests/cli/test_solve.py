@@ -299,8 +299,8 @@ def test_the_placement_is_printed_by_node(gsdsl: Run, tmp_path: Path) -> None:
         "\n"
         "4 of 5 jobs placed; 1 waits\n"
         "  job     why it waits\n"
-        "  ------  ------------------------------------------\n"
-        "  search  no room: `capacity[large]` needs 8, 0 free\n"
+        "  ------  -----------------------------------------------------------------------\n"
+        "  search  no room: needs 8 GPUs, none is free (`capacity[large]` needs 8, 0 free)\n"
     )
 
 
@@ -350,7 +350,7 @@ def test_pages_of_solves_and_comparisons(gsdsl: Run, tmp_path: Path) -> None:
     file, page = tmp_path / "starter" / "starter.gsm", tmp_path / "page.html"
     done = gsdsl("solve", file, "--html", page)
     assert (done.code, f"wrote {page}" in done.err) == (0, True)
-    assert "no room: `capacity[large]` needs 8, 0 free" in page.read_text(encoding="utf-8")
+    assert "no room: needs 8 GPUs, none is free (`capacity[large]` needs 8, 0 free)" in page.read_text(encoding="utf-8")
     done = gsdsl("compare", file, "--methods", "highs,scip", "--html", "-")
     assert done.out.startswith("<!DOCTYPE html>")
     assert done.out.count("<section>") == 2

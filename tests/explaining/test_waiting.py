@@ -58,13 +58,15 @@ def test_capacity_that_other_jobs_use() -> None:
     assert set(found) == {"r"}
     reason = found["r"]
     assert (reason.kind, reason.binds, reason.needs, reason.free) == (NO_ROOM, ("capacity",), 3.0, 0.0)
-    assert reason.text == "no room: `capacity[a]` needs 3, 0 free"
+    assert reason.text == "no room: needs 3 GPUs, none is free (`capacity[a]` needs 3, 0 free)"
 
 
 def test_a_job_that_no_node_can_hold_and_one_without_a_way() -> None:
     found = reasons(scenario("p 4 1  big 9 1  none 60 1"))
     assert found["big"].kind == TOO_LARGE
-    assert found["big"].text == "too large: `capacity[b]` needs 9, 8 at most"
+    assert found["big"].text == (
+        "too large: it needs 9 GPUs, and the largest place, b, has 8 GPUs (`capacity[b]` needs 9, 8 at most)"
+    )
     assert found["none"].kind == NO_WAY
     assert found["none"].text == "no way to run: no element of `run`"
 
