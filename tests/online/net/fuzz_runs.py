@@ -15,12 +15,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from net_hunt import EVENTS, GANGS, STATE_WINDOWS, STATES, TYPED, WINDOWS
+from net_hunt import EVENTS, GANG_WINDOWS, GANGS, STATE_WINDOWS, STATES, TYPED, WINDOWS
 
 JOURNALS = 5  # one case in so many is recorded, killed and resumed
 NETS = {
     "events": EVENTS, "typed": TYPED, "windows": WINDOWS, "states": STATES, "state_windows": STATE_WINDOWS,
-    "gangs": GANGS,
+    "gangs": GANGS, "gang_windows": GANG_WINDOWS,
 }  # fmt: skip
 
 

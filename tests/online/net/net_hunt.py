@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from gang_cases import drawn_gangs, smaller_gangs
 from gang_roads import check_gangs
+from gang_windows import drawn_gang_window, smaller_gang_window
 from net_cases import drawn, smaller
 from net_roads import Told, check
 from state_cases import drawn_state, smaller_state
@@ -51,6 +52,7 @@ WINDOWS: Final = Net(drawn_window, check_windows, smaller_window)
 STATES: Final = Net(drawn_state, check_state, smaller_state)
 GANGS: Final = Net(drawn_gangs, check_gangs, smaller_gangs)
 STATE_WINDOWS: Final = Net(drawn_state_window, check_state_windows, smaller_state_window)
+GANG_WINDOWS: Final = Net(drawn_gang_window, check_state_windows, smaller_gang_window)
 
 
 class DisagreementError(AssertionError):

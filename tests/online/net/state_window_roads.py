@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gang_window_simulator import GangWindowSimulation
+from gang_windows import GangWindowCase
 from net_roads import Told, alike, compared, near, opened, parts_of
 from state_cases import TEAMS
 from state_window_simulator import State, StateWindowSimulation
@@ -79,7 +81,8 @@ def against_simulation(
     case: StateWindowCase, run: RunOutcome, plans: list[Taken], known: list[State]
 ) -> tuple[list[str], StateWindowSimulation]:
     as_case: Any = case
-    slow = StateWindowSimulation(as_case, plans).run()
+    simulation = GangWindowSimulation if isinstance(case, GangWindowCase) else StateWindowSimulation
+    slow = simulation(as_case, plans).run()
     for number, (ours, theirs) in enumerate(zip(known, slow.known, strict=False)):
         expected = {name: [theirs[name]] for name in ("top", "used", "last_load")}
         expected["had"] = [theirs["had"][team] for team in TEAMS]

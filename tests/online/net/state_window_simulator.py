@@ -13,11 +13,16 @@ from typing import Any
 from state_cases import HOLIDAYS, TEAMS
 from state_simulator import WallClock
 from state_windows import StateWindowCase
-from window_simulator import NEAR, Running, WindowSimulation, chosen
+from window_simulator import NEAR, Running, WindowSimulation
 
 SMALL = 1e-6
-Train = set[tuple[int, int, int]]
+Train = dict[tuple[int, int, int], int]  # workers by job, node and slot; 1 of a job that has one node
 State = dict[str, Any]
+
+
+def active(train: Train, j: int, h: int) -> int:
+    """The workers of a job in a slot."""
+    return sum(count for (i, _, slot), count in train.items() if (i, slot) == (j, h))
 
 
 class StateWindowSimulation(WindowSimulation):
@@ -31,6 +36,7 @@ class StateWindowSimulation(WindowSimulation):
         self.state: State = {}
         self.begun = 0
         self.outages_at: list[tuple[float, int, bool]] = []  # time, node, whether it is up
+        self.train: Train = {}  # type: ignore[assignment]
         self.terms_before: list[dict[str, float]] = []  # what was paid before each slot
 
     @cached_property
@@ -78,7 +84,7 @@ class StateWindowSimulation(WindowSimulation):
 
     def load(self, train: Train, h: int) -> float:
         case = self.case
-        return sum(case.power[j] * case.nodes[k].power for j, k, slot in train if slot == h)
+        return sum(case.power[j] * case.nodes[k].power * count for (j, k, slot), count in train.items() if slot == h)
 
     def happen(self, slot: int) -> set[str]:
         up = list(self.up)
@@ -107,10 +113,10 @@ class StateWindowSimulation(WindowSimulation):
         slots, hours = range(self.begun, slot), (slot - self.begun) * case.slot
         loads = [self.load(self.train, h) for h in slots]
         amounts = dict.fromkeys(TEAMS, 0.0)
-        for j, _, h in self.train:
+        for (j, _, h), count in self.train.items():
             if h in slots:
                 dear = self.tariff[h] * (1 + last["used"] / 10) if case.share == "dear" else 1.0
-                amounts[case.teams[j]] += dear
+                amounts[case.teams[j]] += dear * count
         decay = 0.5 ** (hours / case.half)
         shares = done
         if case.share != "done":
@@ -125,7 +131,7 @@ class StateWindowSimulation(WindowSimulation):
         energy = last["used"] + case.slot * sum(loads)
         if case.usage == "day" and self.wall.hour_of_day(self.now) < 6:
             energy = used
-        was = {one.number: float(any((one.number, slot - 1) == (j, h) for j, _, h in self.train)) for one in there}
+        was = {one.number: float(active(self.train, one.number, slot - 1)) for one in there}
         restarts = {j: last["restarts"].get(j, 0.0) + max(0.0, last["was"].get(j, 0.0) - was[j]) for j in was}
         since = {j: last["since"].get(j, 0.0) + hours if was[j] else 0.0 for j in was}
         return {
@@ -144,7 +150,7 @@ class StateWindowSimulation(WindowSimulation):
         self.state = self.carry(slot)
         self.known.append(self.state)
         taken = self.plans[number]
-        train = chosen(taken.values, "train")
+        train = {key: round(value) for key, value in taken.values["train"].items() if round(value)}
         slots = range(slot, min(slot + case.lookahead, case.horizon))
         there = [one for one in self.jobs if one.state in ("waiting", "running")]
         if not all(self.allowed(train, h, there) for h in slots):
@@ -159,11 +165,9 @@ class StateWindowSimulation(WindowSimulation):
     def allowed(self, train: Train, h: int, there: list[Running]) -> bool:
         """Whether a slot of a plan keeps the rows."""
         case, first = self.case, h == round(self.now / self.case.slot)
-        now = [(j, k) for j, k, slot in train if slot == h]
+        now = {(j, k): count for (j, k, slot), count in train.items() if slot == h}
         numbers = {one.number for one in there}
-        if len({j for j, _ in now}) < len(now) or len({k for _, k in now}) < len(now):
-            return False
-        if not all(j in numbers and self.up[k] for j, k in now):
+        if not all(j in numbers and self.up[k] for j, k in now) or not self.fits(now):
             return False
         before = self.state["last_load"] if first else self.load(train, h - 1)
         if case.rise and self.load(train, h) - before > case.rise + SMALL:
@@ -177,12 +181,20 @@ class StateWindowSimulation(WindowSimulation):
         }
         return not first or bound <= {j for j, _ in now}
 
+    def fits(self, now: dict[tuple[int, int], int]) -> bool:
+        """Whether nodes have room for what runs in a slot, and jobs run in one place."""
+        return len({j for j, _ in now}) == len(now) == len({k for _, k in now})
+
+    def done_by(self, j: int, train: Train, slots: range) -> float:
+        """The work of a job in a plan, as the model counts it."""
+        return sum(self.case.nodes[k].pace for i, k, h in train if i == j and h in slots)
+
     def costs(self, train: Train, slots: range, there: list[Running]) -> float:
         case, state = self.case, self.state
         loads = [self.load(train, h) for h in slots]
         found = sum(self.tariff[h] * case.slot * load for h, load in zip(slots, loads, strict=True))
         for one in there:
-            done = sum(case.nodes[k].pace for j, k, h in train if j == one.number and h in slots)
+            done = self.done_by(one.number, train, slots)
             left = max(0.0, max(one.job.length - one.done, 0.0) - done)
             found += one.job.price * (1 + 0.1 * state["had"][case.teams[one.number]]) * left
         found += case.demand * max(0.0, max(loads) - state["top"])
@@ -194,23 +206,28 @@ class StateWindowSimulation(WindowSimulation):
             for one in there:
                 j, before = one.number, state["was"].get(one.number, 0.0)
                 for h in slots:
-                    now = float(any(i == j and slot == h for i, _, slot in train))
+                    now = active(train, j, h)
                     found += case.restarts * (1 + state["restarts"].get(j, 0.0)) * max(0.0, now - before)
                     before = now
         return found
 
     def best(self, slots: range, there: list[Running]) -> float:
         """The least cost of a plan, by trying all of them, slot by slot."""
-        nodes = [None, *(k for k, up in enumerate(self.up) if up)]
-        layouts = [
-            {(one.number, k) for one, k in zip(there, where, strict=True) if k is not None}
-            for where in product(nodes, repeat=len(there))
-        ]
-        plans: list[Train] = [set()]
+        layouts = [dict(pair for way in ways for pair in way) for ways in product(*map(self.ways, there))]
+        plans: list[Train] = [{}]
         for h in slots:
-            longer = [plan | {(j, k, h) for j, k in layout} for plan in plans for layout in layouts]
+            longer = [
+                plan | {(j, k, h): count for (j, k), count in layout.items()} for plan in plans for layout in layouts
+            ]
             plans = [plan for plan in longer if self.allowed(plan, h, there)]
         return min((self.costs(plan, slots, there) for plan in plans), default=math.inf)
+
+    def ways(self, one: Running) -> list[list[tuple[tuple[int, int], int]]]:
+        """All places of a job, and none."""
+        return [[], *([((one.number, k), 1)] for k, up in enumerate(self.up) if up)]
+
+    def skip(self, keys: set[tuple[int, int, int]]) -> None:
+        self.train = {key: count for key, count in self.train.items() if key not in keys}
 
     def charge(self, begin: int, end: int) -> None:
         self.terms |= self.charges(begin, end)

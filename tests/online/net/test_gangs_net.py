@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from gang_cases import GangCase, drawn_gangs, text_of_gangs
 from gang_roads import check_gangs
-from net_hunt import GANGS, hunt
+from gang_windows import GangWindowCase, drawn_gang_window, text_of_gang_windows
+from net_hunt import GANG_WINDOWS, GANGS, hunt
+from state_window_roads import check_state_windows
 
 WITH_JOURNAL = 8  # one case in so many is recorded, killed and resumed, and live
 
@@ -20,6 +23,19 @@ def test_forty_random_runs_with_gangs(tmp_path: Path) -> None:
     assert counts["plans"] >= 500, counts
 
 
+def test_twenty_random_windows_with_gangs(tmp_path: Path) -> None:
+    counts = hunt(GANG_WINDOWS, range(20), tmp_path, WITH_JOURNAL)
+    assert counts["horizon"] == counts["cases"] == 20
+    assert counts["plans"] >= 60, counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(3))
+def test_many_random_windows_with_gangs(part: int, tmp_path: Path) -> None:
+    first = 10_000 + 100 * part
+    assert hunt(GANG_WINDOWS, range(first, first + 100), tmp_path, WITH_JOURNAL)["plans"] >= 300
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(7))
 def test_many_random_runs_with_gangs(part: int, tmp_path: Path) -> None:
@@ -27,17 +43,30 @@ def test_many_random_runs_with_gangs(part: int, tmp_path: Path) -> None:
     assert hunt(GANGS, range(first, first + 100), tmp_path, WITH_JOURNAL)["finished"] >= 50
 
 
-@pytest.mark.parametrize(
-    ("lines", "change"),
-    [
-        ("across_nodes", lambda case: replace(case, across=tuple(f + 0.5 for f in case.across))),
-        ("costs", lambda case: replace(case, by_node=frozenset())),
-        ("racks", lambda case: replace(case, racks=("r0",) * len(case.racks))),
-    ],
-)
-def test_the_net_catches_other_blocks(lines: str, change, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+EVENT_CHANGES: dict[str, Callable[[GangCase], GangCase]] = {
+    "factors": lambda case: replace(case, across=tuple(f + 0.5 for f in case.across)),
+    "costs by node": lambda case: replace(case, by_node=frozenset()),
+    "racks": lambda case: replace(case, racks=("r0",) * len(case.racks)),
+    "keys of choose": lambda case: replace(case, choose=case.choose[1:]),
+}
+WINDOW_CHANGES: dict[str, Callable[[GangWindowCase], GangWindowCase]] = {
+    "factors": lambda case: replace(case, across=(case.across[0] + 0.5, case.across[1] + 1)),
+    "workers": lambda case: replace(case, workers=(1,) * len(case.workers)),
+}
+
+
+@pytest.mark.parametrize("what", EVENT_CHANGES)
+def test_the_net_catches_other_blocks(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks that are run differ from the cases of the simulator."""
-    cases = [drawn_gangs(seed) for seed in range(25)]
-    cases = [case for case in cases if change(case).text != case.text][:8]
+    change = EVENT_CHANGES[what]
+    cases = [case for case in map(drawn_gangs, range(40)) if change(case) != case][:8]
     monkeypatch.setattr(GangCase, "text", property(lambda case: text_of_gangs(change(case))))
-    assert any(check_gangs(case).wrong for case in cases), lines
+    assert any(check_gangs(case).wrong for case in cases)
+
+
+@pytest.mark.parametrize("what", WINDOW_CHANGES)
+def test_the_net_catches_other_windows(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change = WINDOW_CHANGES[what]
+    cases = [case for case in map(drawn_gang_window, range(20)) if change(case) != case][:5]
+    monkeypatch.setattr(GangWindowCase, "text", property(lambda case: text_of_gang_windows(change(case))))
+    assert any(check_state_windows(case).wrong for case in cases)

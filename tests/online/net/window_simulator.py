@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 from window_cases import WindowCase, WindowJob
 from window_optimum import View, best, broken_rows, objective
@@ -36,7 +36,7 @@ class Running:
     ends: float
     state: str = "future"
     done: float = 0.0
-    node: int = -1
+    node: Any = -1  # of a gang the set of its nodes
     pace: float = 0.0  # true work by hour
     hold: float = 0.0
     owed: float = 0.0
@@ -108,11 +108,11 @@ class WindowSimulation:
             if before[k] and not self.up[k]:
                 happened.add("failure")
                 for one in self.running():
-                    if one.node == k:
+                    if k in self.nodes_at(one.node):
                         self.halt(one)
             if self.up[k] and not before[k]:
                 happened.add("recovery")
-        self.used = {one.node for one in self.running()}
+        self.used = self.in_use()
         for one in self.jobs:
             if one.state == "future" and one.comes <= slot:
                 one.state = "waiting"
@@ -209,18 +209,16 @@ class WindowSimulation:
         """One slot as planned; whether a job came to its end in it."""
         end = (slot + 1) * self.case.slot
         there = {one.number: one for one in self.jobs if one.state in ("waiting", "running")}
-        planned = {(j, k) for j, k, h in self.train if h == slot}
-        where = {j: k for j, k in planned if j in there and self.up[k]}
-        self.train -= {(j, k, slot) for j, k in planned if where.get(j) != k}
+        where = self.places(slot, set(there))
         for one in self.running():
             if one.number not in where:
                 self.halt(one)
                 self.cost("halt")
-        booting = set(where.values()) - self.used
+        booting = {k for place in where.values() for k in self.nodes_at(place)} - self.used
         for _ in booting:
             self.cost("boot")
         for number, k in where.items():
-            self.put(there[number], k, k in booting, slot)
+            self.put(there[number], k, bool(self.nodes_at(k) & booting), slot)
         ended = False
         while True:
             times = [max(self.now, one.hold) + max(one.ends - one.done, 0.0) / one.pace for one in self.running()]
@@ -234,15 +232,32 @@ class WindowSimulation:
                         self.add("tardiness", one.weight * max(0.0, self.now - one.due))
             if until == end:
                 break
-        self.used = {one.node for one in self.running()}
+        self.used = self.in_use()
         return ended
 
-    def put(self, one: Running, k: int, booting: bool, slot: int) -> None:
+    def places(self, slot: int, there: set[int]) -> dict[int, Any]:
+        """Where jobs run in a slot; what a plan has on failed nodes, or of other jobs, is taken out of it."""
+        planned = {(j, k) for j, k, h in self.train if h == slot}
+        where = {j: k for j, k in planned if j in there and self.up[k]}
+        self.skip({(j, k, slot) for j, k in planned if where.get(j) != k})
+        return where
+
+    def skip(self, keys: set[tuple[int, int, int]]) -> None:
+        self.train -= keys
+
+    def nodes_at(self, place: Any) -> set[int]:
+        """The nodes of a place: of a job one."""
+        return {place}
+
+    def in_use(self) -> set[int]:
+        return {k for one in self.running() for k in self.nodes_at(one.node)}
+
+    def put(self, one: Running, k: Any, booting: bool, slot: int) -> None:
         """The job has this node for the slot: what changes, and how fast it is."""
         case, ran = self.case, one.state == "running"
         kinds = [] if ran else ["start" if math.isnan(one.start) else "resume"]
         if ran and one.node != k:
-            kinds.append("migration")
+            kinds.append(self.move(one.node, k))
         for kind in kinds:
             self.cost(kind)
         delays = [case.delays[kind] for kind in (*kinds, *(["boot"] if booting else [])) if kind in case.delays]
@@ -250,7 +265,15 @@ class WindowSimulation:
         one.hold = max(one.hold if ran else 0.0, self.now + wait)
         one.start = self.now if math.isnan(one.start) else one.start
         one.state, one.node, one.owed = "running", k, 0.0
-        one.pace = case.nodes[k].pace / case.slot / (one.job.stretch if case.stretch else 1.0)
+        one.pace = self.pace_at(k) / case.slot / (one.job.stretch if case.stretch else 1.0)
+
+    def move(self, before: Any, after: Any) -> str:
+        """The kind of change from one place to another."""
+        return "migration"
+
+    def pace_at(self, place: Any) -> float:
+        """The work of a slot."""
+        return self.case.nodes[place].pace
 
     def cost(self, kind: str) -> None:
         if kind in self.case.costs:
