@@ -71,8 +71,8 @@ class QueueRun(NamedTuple):
 
 
 @compiled
-def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, until: float, run: QueueRun) -> int:
-    """Run until all jobs have ended or to the time `until`; return the number of events."""
+def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, awaited: Bools, run: QueueRun) -> int:
+    """Run until all jobs that are `awaited` have started, or no more can; return the number of events."""
     count, shapes = len(jobs.submitted), len(jobs.shape_demand)
     free, most = nodes.gpus.copy(), int(nodes.gpus.max()) if len(nodes.gpus) > 0 else 0
     levels_of = np.zeros((nodes.fits.shape[1], most + 1), dtype=np.int64)  # nodes of a class by their free GPUs
@@ -95,6 +95,9 @@ def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, until: 
             _change(nodes, jobs, run, j, -1, free, levels_of, used)
             running = _insert(line_end, line_job, running, jobs.started[j] + jobs.estimate[j], j)
             heappush(ends, (jobs.started[j] + jobs.length[j], j))
+    left = 0
+    for j in range(count):
+        left += awaited[j] and np.isnan(jobs.started[j])
     arrivals = np.argsort(jobs.submitted, kind="mergesort")
     openings = np.sort(nodes.window_end)
     closed, failed = np.zeros(shapes, dtype=np.bool_), np.empty(shapes)
@@ -113,7 +116,7 @@ def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, until: 
             opened += 1
         if waiting > 0 and opened < len(openings) and openings[opened] < now:
             now = openings[opened]
-        if now == NEVER or now > until:
+        if now == NEVER or left == 0:
             return events
         events, last = events + 1, now
         while len(ends) > 0 and ends[0][0] <= now:
@@ -167,6 +170,7 @@ def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, until: 
             if has_room and _choose(number, usable, where, gpus, wanted, levels, run, first, j):
                 run.start[j] = now
                 waiting -= 1
+                left -= awaited[j]
                 _change(nodes, jobs, run, j, -1, free, levels_of, used)
                 for at in range(first, first + run.parts[j]):
                     n = run.part_node[at]

@@ -87,20 +87,29 @@ class SimulatedQueue:
 
 
 def simulate(
-    data: QueueData, rule: QueueRule = QueueRule.EASY, *, depth: int = DEPTH, until: float = np.inf
+    data: QueueData, rule: QueueRule = QueueRule.EASY, *, depth: int = DEPTH, waiting: Ints | None = None
 ) -> SimulatedQueue:
-    """Run the queue to its end, or to the time `until`."""
+    """Run the queue to its end, or until the jobs `waiting` (their numbers) have started."""
     count = len(data.jobs.submitted)
+    awaited = np.ones(count, dtype=np.bool_)
+    if waiting is not None:
+        awaited[:] = False
+        awaited[waiting] = True
     run = QueueRun(np.full(count, np.nan), data.run_node.copy(), data.run_gpus.copy(), data.run_parts.copy())
-    events = run_queue(data.nodes, data.jobs, _RULES[rule], depth, until, run)
+    events = run_queue(data.nodes, data.jobs, _RULES[rule], depth, awaited, run)
     return SimulatedQueue(data, run.start, run.part_node, run.part_gpus, run.parts, events)
+
+
+def ready_at() -> pl.Expr:
+    """The time from which a job could start: its submission, or when it became eligible."""
+    return pl.max_horizontal("submitted", "eligible")
 
 
 def present_state(snapshot: ClusterSnapshot) -> QueueData:
     """The jobs that run, wait or are blocked now. Lengths and estimates are the limits.
 
-    Blocked jobs wait for the jobs after which they come; those that wait for something else never start. Times are in
-    seconds since the snapshot; a running job that has passed its limit ends at once.
+    Blocked jobs wait for the jobs after which they come, or until they are eligible; those that wait for something else
+    never start. Times are in seconds since the snapshot; a running job that has passed its limit ends in a second.
     """
     jobs = snapshot.jobs.filter(pl.col("state").is_in(["running", "waiting", "blocked"]))
     now = snapshot.now
@@ -112,9 +121,8 @@ def present_state(snapshot: ClusterSnapshot) -> QueueData:
     follows = np.zeros(len(jobs), dtype=np.bool_)
     follows[pairs[:, 1]] = True
     stuck = (jobs["state"] == "blocked").to_numpy() & ~follows
-    eligible = (jobs["eligible"].fill_null(-np.inf) - now).to_numpy()
-    begins_later = stuck & (eligible > 0.0)
-    submitted = np.where(begins_later, eligible, np.where(stuck, np.inf, 0.0))
+    ready = (jobs.select(ready_at()).to_series() - now).fill_null(0.0).to_numpy()
+    submitted = np.where(stuck & (ready <= 0.0), np.inf, np.maximum(ready, 0.0))
     data = _arrays(snapshot, jobs, pairs, submitted, started, length)
     return data.in_order(-jobs["priority"].fill_null(0.0).to_numpy(), jobs["submitted"].fill_null(0.0).to_numpy())
 
@@ -125,8 +133,7 @@ def past(snapshot: ClusterSnapshot) -> QueueData:
     if snapshot.has_starts:
         jobs = jobs.filter(pl.col("started").is_not_null())
     jobs = jobs.sort("submitted", maintain_order=True)
-    ready = pl.max_horizontal(pl.col("submitted"), pl.col("eligible").fill_null(-np.inf))
-    submitted = jobs.select(ready.fill_null(pl.col("submitted"))).to_series().to_numpy()
+    submitted = jobs.select(ready_at()).to_series().to_numpy()
     length = jobs["duration"].to_numpy()
     limit = jobs["limit"].fill_null(FOREVER).to_numpy()
     data = _arrays(snapshot, jobs, np.zeros((0, 2), dtype=np.int64), submitted, np.full(len(jobs), np.nan), length)

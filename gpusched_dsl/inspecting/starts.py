@@ -1,0 +1,238 @@
+"""When waiting jobs will start: quantiles over drawn futures, corrected by how often they held in the own past.
+
+Futures have drawn lengths of jobs and drawn arrivals: what was submitted after a random time of the recent past. The
+quantiles are those of the futures, times a factor that makes them hold on past cases of the same cluster (split
+conformal prediction: V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005, chapter 4). The
+coverage is measured on cases that come after those from which the factor is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from gpusched_dsl.inspecting.lengths import length_law
+from gpusched_dsl.inspecting.past_state import real_future, state_at, times_to_ask
+from gpusched_dsl.inspecting.queue_simulation import QueueData, QueueRule, present_state, ready_at, simulate
+from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
+from gpusched_dsl.ir.arrays import Floats, Ints
+
+QUANTILES = (0.1, 0.5, 0.9)
+LEAST_CASES = 30  # from which a correction is computed
+SMALL = 60.0  # s, added to waits before they are compared as ratios
+SPAN = 7 * 86400.0  # s, for which later jobs are drawn
+WORK = 200_000  # jobs of all draws together, at most; more jobs have fewer draws
+MOST_COPIES = 20_000  # of past jobs that later ones are copied from
+MOST_DRAWS, LEAST_DRAWS = 40, 10
+
+
+@dataclass(frozen=True)
+class QueueOrder:
+    """How the cluster seems to order its jobs: by priority or submission, and what follows from a job without place."""
+
+    by_priority: bool
+    rule: QueueRule
+
+    @property
+    def text(self) -> str:
+        what = "by priority" if self.by_priority else "by submission"
+        overtaking = {
+            QueueRule.STRICT: "nothing overtakes",
+            QueueRule.SKIP: "whatever fits starts",
+            QueueRule.EASY: "backfilling with a reservation",
+        }
+        return f"{what}, {overtaking[self.rule]}"
+
+
+ORDERS = tuple(QueueOrder(by, rule) for by in (True, False) for rule in QueueRule)
+
+
+@dataclass(frozen=True, eq=False)
+class StartEstimates:
+    """Quantiles of the starts of waiting jobs, and how often such quantiles held in the past.
+
+    `table` has `job`, and `q10`, `q50`, `q90` in seconds from now (infinite: not within the futures). `coverage` is the
+    share of past cases below each quantile after the correction, None without enough cases; `cases` is their number.
+    """
+
+    order: QueueOrder
+    table: pl.DataFrame
+    draws: int
+    factors: tuple[float, ...]
+    coverage: tuple[float, ...] | None
+    cases: int
+
+
+def estimate_starts(snapshot: ClusterSnapshot, *, seed: int = 1, past_times: int = 12) -> StartEstimates:
+    """Estimate the start of each waiting job. A seed gives the same draws again."""
+    times = times_to_ask(snapshot, past_times) if snapshot.has_starts else np.zeros(0)
+    order = likely_order(snapshot, times[:: max(len(times) // 4, 1)])
+    cases = [past_cases(snapshot, time, order, seed + 1 + at) for at, time in enumerate(times.tolist())]
+    waits, quantiles = _stacked(cases)
+    factors, coverage = np.ones(len(QUANTILES)), None
+    if len(waits) >= LEAST_CASES:
+        factors = corrections(waits, quantiles)
+        coverage = rolling_coverage(cases)
+    found = drawn_starts(snapshot, order, seed)
+    corrected = corrected_waits(found.quantiles(), factors)
+    columns = {f"q{share * 100:.0f}": corrected[:, at] for at, share in enumerate(QUANTILES)}
+    table = pl.DataFrame({"job": found.names, **columns})
+    return StartEstimates(order, table, len(found.starts), tuple(factors.tolist()), coverage, len(waits))
+
+
+def likely_order(snapshot: ClusterSnapshot, times: Floats) -> QueueOrder:
+    """The order that explains the starts after past times best, if the real lengths and arrivals are known."""
+    has_priorities = snapshot.jobs["priority"].drop_nulls().n_unique() > 1
+    usual = QueueOrder(has_priorities, QueueRule.EASY)
+    errors = dict.fromkeys(ORDERS if has_priorities else ORDERS[3:], 0.0)
+    for time in times.tolist():
+        data, waits, at = _real_case(snapshot, time)
+        for order in errors:
+            ordered = in_queue_order(data, order, data.table["submitted"].to_numpy())
+            found = simulate(ordered, order.rule, waiting=at).start[at]
+            ratio = np.log((np.where(np.isnan(found), SPAN, found) + SMALL) / (waits + SMALL))
+            errors[order] += float(np.abs(ratio).sum())
+    best = min(errors, key=lambda order: errors[order])
+    return best if errors[best] < errors[usual] else usual
+
+
+def _real_case(snapshot: ClusterSnapshot, time: float) -> tuple[QueueData, Floats, Ints]:
+    """The queue at a past time with its real future, the real waits of the jobs that waited, and where these are."""
+    data = present_state(real_future(snapshot, time, SPAN))
+    real = data.table.select("job").join(
+        snapshot.jobs.select("job", pl.col("started").alias("start"), "duration"), on="job", maintain_order="left"
+    )
+    began, length = real["start"].fill_null(np.nan).to_numpy(), real["duration"].fill_null(1.0).to_numpy()
+    estimate = np.maximum(data.jobs.estimate, length)
+    waited = (data.table["state"] == SnapshotState.WAITING.value).to_numpy() & (data.jobs.submitted <= 0.0)
+    at = np.flatnonzero(waited & ~np.isnan(began))
+    return data.with_times(np.maximum(length, 1.0), estimate), began[at] - time, at
+
+
+def in_queue_order(data: QueueData, order: QueueOrder, submitted: Floats) -> QueueData:
+    """The queue in an order: larger priorities first, and equal ones by submission, or by submission alone."""
+    if not order.by_priority:
+        return data.in_order(submitted)
+    return data.in_order(-data.table["priority"].fill_null(0.0).to_numpy(), submitted)
+
+
+@dataclass(frozen=True, eq=False)
+class PastCases:
+    """Jobs that waited at a past time: their waits from then on (K,), and the quantiles of the estimate then (K, 3)."""
+
+    waits: Floats
+    quantiles: Floats
+
+
+def past_cases(snapshot: ClusterSnapshot, time: float, order: QueueOrder, seed: int) -> PastCases:
+    """What the estimate would have been at a past time, beside what happened. Jobs that never started are left out."""
+    found = drawn_starts(state_at(snapshot, time), order, seed)
+    real = pl.DataFrame({"job": found.names}).join(
+        snapshot.jobs.select("job", "started"), on="job", how="left", maintain_order="left"
+    )
+    waits = real["started"].fill_null(np.nan).to_numpy() - time
+    known = ~np.isnan(waits)
+    return PastCases(waits[known], found.quantiles()[known])
+
+
+def _stacked(cases: Sequence[PastCases]) -> tuple[Floats, Floats]:
+    waits = np.concatenate([np.zeros(0), *(case.waits for case in cases)])
+    return waits, np.concatenate([np.zeros((0, len(QUANTILES))), *(case.quantiles for case in cases)])
+
+
+def corrections(waits: Floats, quantiles: Floats) -> Floats:
+    """The factor of each quantile (3,) by which its share of the waits (K,) is below it."""
+    ratios = (waits[:, None] + SMALL) / (quantiles + SMALL)
+    ordered, count = np.sort(ratios, axis=0), len(waits)
+    at = [min(math.ceil((count + 1) * share), count) - 1 for share in QUANTILES]
+    found: Floats = ordered[at, np.arange(len(QUANTILES))]
+    return found
+
+
+def corrected_waits(quantiles: Floats, factors: Floats) -> Floats:
+    """Quantiles (K, 3) times their factors, not negative and not decreasing."""
+    found: Floats = np.maximum.accumulate(np.maximum((quantiles + SMALL) * factors - SMALL, 0.0), axis=1)
+    return found
+
+
+def rolling_coverage(cases: Sequence[PastCases]) -> tuple[float, ...] | None:
+    """The share of waits below each corrected quantile, with the factors of all earlier times; None without any."""
+    below, count = np.zeros(len(QUANTILES)), 0
+    for at, case in enumerate(cases):
+        waits, quantiles = _stacked(cases[:at])
+        if len(waits) < LEAST_CASES or not len(case.waits):
+            continue
+        corrected = corrected_waits(case.quantiles, corrections(waits, quantiles))
+        below += (case.waits[:, None] <= corrected).sum(axis=0)
+        count += len(case.waits)
+    return tuple((below / count).tolist()) if count else None
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnStarts:
+    """Starts of waiting jobs in drawn futures: (draws, J), in seconds from the time of the snapshot."""
+
+    names: pl.Series
+    starts: Floats
+
+    def quantiles(self) -> Floats:
+        """(J, 3); a future in which a job does not start counts as infinitely late."""
+        ordered = np.sort(np.where(np.isnan(self.starts), np.inf, self.starts), axis=0)
+        at = np.minimum((np.array(QUANTILES) * len(ordered)).astype(np.int64), len(ordered) - 1)
+        found: Floats = ordered[at].T
+        return found
+
+
+def drawn_starts(snapshot: ClusterSnapshot, order: QueueOrder, seed: int) -> DrawnStarts:
+    """Simulate the queue in futures with drawn lengths and arrivals, until all jobs that wait now have started."""
+    waiting = snapshot.jobs_in(SnapshotState.WAITING)["job"]
+    if not len(waiting):
+        return DrawnStarts(waiting, np.zeros((0, 0)))
+    futures = Futures(snapshot, order)
+    random = np.random.default_rng(seed)
+    starts = np.array([futures.starts(random) for _ in range(futures.draws)])
+    return DrawnStarts(waiting, starts)
+
+
+class Futures:
+    """Draws futures of a queue. Later jobs are copies of past ones, of those submitted in one past week at a time."""
+
+    def __init__(self, snapshot: ClusterSnapshot, order: QueueOrder) -> None:
+        self._order = order
+        present = snapshot.jobs.height - snapshot.jobs_in(SnapshotState.ENDED).height
+        past = snapshot.jobs.filter(pl.col("submitted") < snapshot.now).tail(MOST_COPIES)
+        nothing = [pl.lit(None, pl.Float64).alias(name) for name in ("started", "ended", "duration", "eligible")]
+        copies = past.with_columns(
+            (pl.lit("later ") + pl.col("job")).alias("job"),
+            pl.lit(SnapshotState.WAITING.value).alias("state"),
+            pl.lit([], pl.List(pl.String)).alias("after"),
+            *nothing,
+        )
+        self._data = present_state(replace(snapshot, jobs=pl.concat([snapshot.jobs, copies])))
+        table = self._data.table
+        self._law = length_law(snapshot.jobs, table)
+        self._copy = np.arange(len(table)) >= present
+        since = (table["submitted"] - snapshot.now).to_numpy()
+        since[self._copy] = (past.select(ready_at()).to_series() - snapshot.now).to_numpy()
+        self._since = since  # the submission; of a copy that of its original
+        self._oldest = float(since[self._copy].min(initial=0.0))
+        running = ~np.isnan(self._data.jobs.started)
+        self._elapsed = np.where(running, -np.nan_to_num(self._data.jobs.started), 0.0)
+        self._waiting = np.flatnonzero(~self._copy & (table["state"] == SnapshotState.WAITING.value).to_numpy())
+        self.draws = min(max(WORK // max(present, 1), LEAST_DRAWS), MOST_DRAWS)
+
+    def starts(self, random: np.random.Generator) -> Floats:
+        """The starts of the jobs that wait, in one future."""
+        from_time = self._oldest * (1.0 - 0.75 * random.random())
+        came = self._copy & (self._since > from_time) & (self._since <= min(from_time + SPAN, 0.0))
+        submitted = np.where(came, self._since - from_time, np.where(self._copy, np.inf, self._data.jobs.submitted))
+        first = np.where(self._copy, submitted, self._since)
+        lengths = self._law.draw(self._elapsed, random)
+        data = self._data.with_times(lengths, np.maximum(self._data.jobs.estimate, lengths))
+        data = in_queue_order(replace(data, jobs=data.jobs._replace(submitted=submitted)), self._order, first)
+        found: Floats = simulate(data, self._order.rule, waiting=self._waiting).start[self._waiting]
+        return found

@@ -1,0 +1,97 @@
+"""Estimates of starts: the order of the queue is recognised, and quantiles hold on cases that they have not seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from made_history import made_history
+
+from gpusched_dsl.inspecting.lengths import length_law
+from gpusched_dsl.inspecting.past_state import state_at
+from gpusched_dsl.inspecting.queue_simulation import QueueRule
+from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, frame
+from gpusched_dsl.inspecting.starts import corrected_waits, corrections, estimate_starts
+
+
+@pytest.mark.parametrize("rule", [QueueRule.EASY, QueueRule.STRICT])
+def test_quantiles_hold_on_a_history_with_a_known_queue(rule: QueueRule) -> None:
+    """Jobs that wait at one time are alike: twelve times with ten jobs each are few independent cases."""
+    estimates = estimate_starts(made_history(1, rule=rule, jobs=400, nodes=3), past_times=12)
+    assert estimates.order.rule is rule
+    assert estimates.cases > 60
+    assert estimates.coverage is not None
+    low, middle, high = estimates.coverage
+    assert low <= 0.3
+    assert 0.25 <= middle <= 0.75
+    assert high >= 0.8
+    waits = estimates.table.select("q10", "q50", "q90").to_numpy()
+    assert (np.diff(waits, axis=1) >= 0).all()
+    assert (waits >= 0).all()
+
+
+@pytest.mark.slow
+def test_quantiles_hold_over_many_histories() -> None:
+    histories = [made_history(seed, jobs=900, nodes=5) for seed in range(10, 22)]
+    estimates = [estimate_starts(history, past_times=16) for history in histories]
+    found = [e.coverage for e in estimates if e.coverage is not None]
+    low, middle, high = np.mean(found, axis=0)
+    assert len(found) > 6
+    assert 0.05 <= low <= 0.17
+    assert 0.42 <= middle <= 0.6
+    assert 0.86 <= high <= 0.95
+
+
+def test_a_seed_gives_the_same_estimates_again() -> None:
+    history = made_history(2, jobs=150, nodes=2)
+    once, again, other = (estimate_starts(history, seed=seed, past_times=2).table for seed in (5, 5, 6))
+    assert once.equals(again)
+    assert not once.equals(other)
+
+
+def test_corrections_make_each_share_of_the_cases_hold() -> None:
+    random = np.random.default_rng(3)
+    waits = random.lognormal(8, 1, 500)
+    quantiles = np.quantile(random.lognormal(7, 0.3, 500), (0.1, 0.5, 0.9)) * np.ones((500, 3))
+    corrected = corrected_waits(quantiles, corrections(waits, quantiles))
+    np.testing.assert_allclose((waits[:, None] <= corrected).mean(axis=0), (0.1, 0.5, 0.9), atol=0.01)
+
+
+def test_a_past_state_knows_nothing_of_what_came_later() -> None:
+    history = made_history(1, jobs=300, nodes=3)
+    time = float(history.jobs["submitted"].quantile(0.5) or 0.0)
+    then = state_at(history, time)
+    assert then.jobs["submitted"].max() <= time  # type: ignore[operator]
+    assert then.jobs["ended"].drop_nulls().max() <= time  # type: ignore[operator]
+    assert then.jobs["started"].drop_nulls().max() <= time  # type: ignore[operator]
+    running = then.jobs.filter(pl.col("state") == "running")
+    assert running["duration"].to_list() == pytest.approx((time - running["started"]).to_list())
+    real = history.jobs.filter((pl.col("started") <= time) & (pl.col("ended").fill_null(np.inf) > time))
+    assert sorted(real["job"]) == sorted(running["job"])
+    assert state_at(state_at(history, time + 1000.0), time).jobs.equals(then.jobs)
+
+
+def test_lengths_are_drawn_from_the_own_user_and_beyond_what_has_run() -> None:
+    rows = [
+        {"job": f"{user}{at}", "state": "ended", "user": user, "name": "x", "gpus": 1, "limit": 100.0, "ended": at,
+         "duration": (10.0 if user == "a" else 60.0) + at}
+        for user in ("a", "b") for at in range(20)
+    ]  # fmt: skip
+    wanted = frame(
+        [
+            {"job": "1", "state": "waiting", "user": "a", "name": "x", "gpus": 1, "limit": 1000.0},
+            {"job": "2", "state": "running", "user": "b", "name": "y", "gpus": 1, "limit": 100.0},
+            {"job": "3", "state": "waiting", "user": "new", "name": "y", "gpus": 1, "limit": 100.0},
+            {"job": "4", "state": "running", "user": "b", "name": "x", "gpus": 1, "limit": 100.0},
+        ],
+        JOB_COLUMNS,
+    )
+    law = length_law(frame(rows, JOB_COLUMNS), wanted)
+    random = np.random.default_rng(1)
+    drawn = np.array([law.draw(np.array([0.0, 70.5, 0.0, 90.0]), random) for _ in range(400)])
+    assert set(np.rint(drawn[:, 0])) == {100.0 + 10 * at for at in range(20)}
+    assert set(np.rint(drawn[:, 1])) == {float(at) for at in range(71, 80)}
+    assert drawn[:, 2].min() < 30
+    assert drawn[:, 2].max() > 59
+    assert (drawn[:, 3] > 90.0).all()
+    assert (drawn[:, 3] <= 100.0).all()
