@@ -12,9 +12,8 @@ from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.tables import show_grid
-from gpusched_dsl.policies.catalogue import ListedPolicy, listed_policies, listed_rules
+from gpusched_dsl.policies.catalogue import ListedGeneric, ListedPolicy, listed_generic, listed_policies, listed_rules
 from gpusched_dsl.policies.generic.catalogue import GENERIC
-from gpusched_dsl.policies.generic.listing import ListedGeneric, listed_generic
 from gpusched_dsl.reporting.document import json_text
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 

@@ -19,8 +19,7 @@ from gpusched_dsl.solving.option_values import check_option_values, check_values
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.data.instance import Instance
-    from gpusched_dsl.policies.catalogue import ListedPolicy
-    from gpusched_dsl.policies.generic.listing import ListedGeneric
+    from gpusched_dsl.policies.catalogue import ListedGeneric, ListedPolicy
 
 Setting: TypeAlias = str | int | float
 
@@ -68,7 +67,7 @@ class ModelScenarios:
         `policy` of each has name, doc and source. `applies` tells whether the model states what it needs: then `lines`
         are those of its text, else `reason` and `help` say what is missing. Models with errors are left out.
         """
-        from gpusched_dsl.policies.generic.listing import listed_generic
+        from gpusched_dsl.policies.catalogue import listed_generic
 
         check_option_values(model=model)
         return listed_generic(self._workspace, model)

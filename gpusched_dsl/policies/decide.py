@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.decision import Decision
+from gpusched_dsl.policies.decision import Decision, portfolio_without_run
 from gpusched_dsl.policies.engine import EngineResult, run
 from gpusched_dsl.policies.gangs.reader import gang_cluster
 from gpusched_dsl.policies.gangs.run import has_gangs, plan_gangs
@@ -38,7 +38,6 @@ from gpusched_dsl.policies.search import SearchSettings, never
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone, run_standalone
-from gpusched_dsl.policies.without_run import portfolio_without_run
 from gpusched_dsl.policies.workload import (
     NONE,
     Instructions,

@@ -1,4 +1,4 @@
-"""What a policy decides: a plan as values of the variables of its model."""
+"""What a policy decides: a plan as values of the variables of its model, or the refusal of a portfolio."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,3 +33,10 @@ class Decision:
     bound: float | None = None
     outside: Mapping[str, VariableValues] = field(default_factory=dict)
     obeys_rows: bool = False
+
+
+def portfolio_without_run(policy: CheckedPolicy) -> DiagnosticError:
+    """GSM7015: a portfolio outside of a run by events has no futures to simulate."""
+    message = f"the portfolio `{policy.name}` compares plans over a run, and there is none"
+    help = "run an online block that plans at events, `gsdsl run FILE --method NAME`; or solve with one of its policies"
+    return DiagnosticError([Diagnostic("GSM7015", message, policy.span, "a portfolio", help=help)])

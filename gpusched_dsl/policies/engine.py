@@ -14,8 +14,7 @@ from gpusched_dsl.engines.failures import failure_diagnostic
 from gpusched_dsl.engines.protocol import Engine, Failure, Work
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.controllers import Group, merge, split
-from gpusched_dsl.policies.group_messages import GroupTask, answer_from, task_bytes
+from gpusched_dsl.policies.controllers import Group, GroupTask, answer_from, merge, split, task_bytes
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
@@ -23,7 +22,7 @@ from gpusched_dsl.policies.search import Found, SearchSettings, never, search
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import Instructions, Schedule, Workload, empty_schedule
 
-SEARCH = "gpusched_dsl.policies.group_messages:search_group"  # the function of a worker
+SEARCH = "gpusched_dsl.policies.controllers:search_group"  # the function of a worker
 GRACE_SECONDS = 10.0  # after the time limit, in which workers return their schedules
 EARLY_SECONDS = 0.5  # before the time limit: a stop that is earlier has another reason
 
@@ -44,7 +43,6 @@ class EngineResult:
     seconds: float
     compile_seconds: float
     elite: tuple[Schedule, ...] = field(default=())
-    elite_prices: tuple[float, ...] = ()
     stopped: bool = False
 
 
@@ -88,19 +86,18 @@ def run(
             left = None if seconds is None else seconds - (time.perf_counter() - began)
             done = _search_on(use.for_work(), groups, settings, streams, stop, left)
         elite = [merge(work, groups, [found.elite[0] for found in done])]
-    terms = [price_by_term(work, plan, PRICES[settings.price]) for plan in elite]
+    terms = price_by_term(work, elite[0], PRICES[settings.price])
     for plan in elite:
         verify(work, plan)
     compile_seconds = ready_seconds() - ready
     return EngineResult(
         schedule=elite[0],
-        price=float(terms[0].sum()),
-        terms=terms[0],
+        price=float(terms.sum()),
+        terms=terms,
         iterations=min((found.iterations for found in done), default=0),
         seconds=time.perf_counter() - began - compile_seconds,
         compile_seconds=compile_seconds,
         elite=tuple(elite),
-        elite_prices=tuple(float(one.sum()) for one in terms),
         stopped=any(found.stopped for found in done),
     )
 

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.policies.distributions import Laws
-from gpusched_dsl.policies.price_search import PriceSearch
-from gpusched_dsl.policies.remaining_work import RemainingWork
+from gpusched_dsl.policies.price_search import PriceSearch, RemainingWork
 from gpusched_dsl.policies.speed_levels import Ladders, filter_levels
 
 # Lateness below this share of the time that is needed is none.

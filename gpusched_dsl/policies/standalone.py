@@ -15,8 +15,7 @@ from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, CheckedPolicy, time_of
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import EngineResult
-from gpusched_dsl.policies.job_facts import JobFacts
-from gpusched_dsl.policies.job_roles import JobRoles
+from gpusched_dsl.policies.job_facts import JobFacts, JobRoles
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.reservations import PlacedJobs, Ways, backfill, place_ways, take_turns
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart

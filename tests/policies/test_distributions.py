@@ -7,7 +7,7 @@ import pytest
 from instances import KINDS, LIMIT, random_law
 
 from gpusched_dsl.policies.distributions import Laws
-from gpusched_dsl.policies.remaining_work import RemainingWork
+from gpusched_dsl.policies.price_search import RemainingWork
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,9 +11,9 @@ from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.distributions import Distribution, Exponential, discrete, uniform
 from gpusched_dsl.policies.distributions import Laws
 from gpusched_dsl.policies.expected_tardiness import tardiness_profiles
-from gpusched_dsl.policies.profile_stage import MEETS, MISSES, ProfileResults, profile_stage
 from gpusched_dsl.policies.speed_levels import filter_levels
 from gpusched_dsl.policies.speed_profile import ProfileStatus, SpeedProfiles, speed_profiles
+from gpusched_dsl.policies.stages import MEETS, MISSES, ProfileResults, profile_stage
 
 LADDER = (np.array([1.0, 1.8, 2.4, 2.8]), np.array([1.0, 2.0, 3.0, 4.0]))
 

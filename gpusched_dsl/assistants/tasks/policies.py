@@ -6,9 +6,8 @@ from typing import Any
 
 from gpusched_dsl.assistants.tasks.reading import ModelFile
 from gpusched_dsl.language.blocks.policies.describe import policy_in_words, settings_of
-from gpusched_dsl.policies.catalogue import listed_policies, listed_rules
+from gpusched_dsl.policies.catalogue import listed_generic, listed_policies, listed_rules
 from gpusched_dsl.policies.generic.catalogue import GENERIC
-from gpusched_dsl.policies.generic.listing import listed_generic
 from gpusched_dsl.policies.library import any_policy_named
 from gpusched_dsl.policies.rows.asking import rows_in_words
 

@@ -46,7 +46,7 @@ from gpusched_dsl.online.planners.protocol import (
 )
 from gpusched_dsl.online.planners.varying import Varied, search
 from gpusched_dsl.online.planners.violations import is_large, rows_broken_for_certain
-from gpusched_dsl.policies.without_run import portfolio_without_run
+from gpusched_dsl.policies.decision import portfolio_without_run
 
 MOST_SEED = 2**31
 PLAN_OF = "plan of "

@@ -13,8 +13,7 @@ from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.gangs.reader import GangCluster
 from gpusched_dsl.policies.gangs.workload import GangSchedule, GangWorkload
-from gpusched_dsl.policies.job_facts import JobFacts
-from gpusched_dsl.policies.job_roles import JobRoles, Users
+from gpusched_dsl.policies.job_facts import JobFacts, JobRoles, Users
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.future import make_future
 from gpusched_dsl.policies.kernels.gangs import (

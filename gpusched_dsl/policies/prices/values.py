@@ -26,9 +26,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.prices.choice_rows import choice_rows_of
 from gpusched_dsl.policies.prices.dual_ascent import ascend
-from gpusched_dsl.policies.prices.linear_program import NoDuals, duals_of
-from gpusched_dsl.policies.prices.place_costs import place_costs
-from gpusched_dsl.policies.prices.relaxation import LinearRelaxation, relaxation_of
+from gpusched_dsl.policies.prices.relaxation import LinearRelaxation, NoDuals, duals_of, place_costs, relaxation_of
 from gpusched_dsl.policies.prices.safe_bound import safe_bound
 
 LARGE = 30_000  # columns, from which on dual values of choices are found by cutting planes

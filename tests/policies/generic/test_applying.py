@@ -16,9 +16,9 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.policies.catalogue import listed_generic
 from gpusched_dsl.policies.generic.catalogue import GENERIC
 from gpusched_dsl.policies.generic.instantiate import obstacle, policy_text
-from gpusched_dsl.policies.generic.listing import listed_generic
 from gpusched_dsl.policies.library import any_policy_named, policy_named
 
 PLACEMENT = "placement run[j, n] { job j;  node n;  ROLES }"

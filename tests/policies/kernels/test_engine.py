@@ -185,7 +185,7 @@ def test_the_pool_holds_the_best_different_schedules() -> None:
             if all(mark != other for _, _, other in seen):
                 seen.append((price(work, made, 0), turn, mark))
         seen.sort(key=lambda one: one[:2])
-        assert [round(one[0], 9) for one in seen[:5]] == [round(p, 9) for p in found.elite_prices]
+        assert [round(one[0], 9) for one in seen[:5]] == [round(price(work, one, 0), 9) for one in found.elite]
         assert found.iterations == 40
 
 

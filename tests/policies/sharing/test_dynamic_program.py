@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gpusched_dsl.policies.dynamic_program import admit
 from gpusched_dsl.policies.kernels.dynamic_program import allot
+from gpusched_dsl.policies.stages import admit
 
 NONE = -1
 S = np.array([1.0, 1.8, 2.4, 2.8])

@@ -7,7 +7,7 @@ import pytest
 from oracles import ORACLES, U
 
 from gpusched_dsl.policies.distributions import Laws
-from gpusched_dsl.policies.profile_stage import MEETS, MISSES, NO_RUNG, ProfileResults, profile_stage
+from gpusched_dsl.policies.stages import MEETS, MISSES, NO_RUNG, ProfileResults, profile_stage
 
 K80 = ((1.0, 1.8, 2.4, 2.8), (0.9, 1.8, 2.7, 3.6))
 A100 = ((3.0, 5.4, 7.2, 8.4), (3.67, 7.35, 11.02, 14.69))
