@@ -11,14 +11,14 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled, compiled_in_place
 from gpusched_dsl.policies.kernels.ranking import are_same
-from gpusched_dsl.policies.kernels.row_guard import COLUMN, PLACE, RowGuard, column_of, take, undo
+from gpusched_dsl.policies.kernels.row_guard import COLUMN, PLACE, RowGuard, column_of, restart, take, undo
 from gpusched_dsl.policies.workload import NONE
 
 
 @compiled
 def append_all(
     order: Ints, first: Ints, node: Ints, time: Floats, ready: Floats, earliest_finish: bool, rank: Ints,
-    guard: RowGuard | None,
+    start: Ints, guard: RowGuard | None,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """Return the candidate of each job (NONE: it has none), and its position from the beginning of that queue.
 
@@ -27,14 +27,25 @@ def append_all(
     With `earliest_finish` a job takes the candidate that ends first, of equal ones the better.
 
     A job takes no candidate that `guard` refuses; the guard has the plan at the end. `rank` of candidates is the order
-    of a queue then. The column of candidate c, p places before the end, is `column[first[c] + place[p]]`.
+    of a queue then. The column of candidate c, p places before the end, is `column[first[c] + place[p]]`. The queues
+    begin with the candidates of `start`, which rows allow together.
     """
     jobs = len(first) - 1
     taken, place, from_end = np.full(jobs, NONE), np.zeros(jobs, np.int64), np.zeros(jobs, np.int64)
     length = np.zeros(len(ready), np.int64)
     refused = np.zeros(len(node), np.bool_)
+    if guard is not None:
+        restart(guard)
     for j in order:
-        while True:
+        if start[j] != NONE:
+            taken[j] = start[j]
+            _insert(taken, from_end, node, rank, j, 1)
+            n = node[start[j]]
+            place[j] = length[n]
+            length[n] += 1
+            ready[n] += time[start[j]]
+    for j in order:
+        while start[j] == NONE:
             best = _best_candidate(first[j], first[j + 1], node, time, ready, earliest_finish, refused)
             if best == NONE:
                 break

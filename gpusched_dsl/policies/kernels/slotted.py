@@ -84,13 +84,23 @@ def startable_node(
             state.tried[best] = -1
         else:
             at = mark(rows.guard)
-            if enters(rows, cluster, j, k, h):
+            # Jobs that were placed before the pass may follow in later slots.
+            if stays_free(plan, k, h, h + cluster.length[j, best]) and enters(rows, cluster, j, k, h):
                 if passes:
                     commit(rows.guard)
                     return int(k)
                 undo(rows.guard, at)
                 return -1
             state.tried[best] = next_free_node(cluster, plan, state, best, k + 1, h)
+
+
+@compiled_in_place
+def stays_free(plan: SlottedSchedule, k: int, h: int, end: int) -> bool:
+    """Whether a node has no job from one slot to another."""
+    for t in range(h, min(end, plan.job.shape[1])):  # noqa: SIM110 - a generator is slow where it is compiled
+        if plan.job[k, t] >= 0:
+            return False
+    return True
 
 
 @compiled_in_place

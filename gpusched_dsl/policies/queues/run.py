@@ -8,7 +8,6 @@ without a node that the model allows is in no queue.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,26 +21,14 @@ from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
 from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.decision_evaluator import elements_in_order, key_table
-from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
-from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.node_kinds import no_index, position_of
+from gpusched_dsl.policies.queues.passes import Candidates, QueuePasses
 from gpusched_dsl.policies.rows.excess import excess_of
 from gpusched_dsl.policies.rows.problem import side_model, side_problem
 from gpusched_dsl.policies.rows.sides import MOST_PLACES, MovedSides, first_that_obeys
-from gpusched_dsl.policies.workload import NONE
 
 UNPLACED = "unplaced"  # statistic: the jobs that no queue took
-
-
-@dataclass(frozen=True, eq=False)
-class _Candidates:
-    """Nodes for jobs, those of a job side by side, the best first. `turn` is the job's place in the order."""
-
-    turn: Ints
-    job: Codes
-    node: Codes
-    time: Floats
 
 
 def appends(policy: CheckedPolicy) -> bool:
@@ -59,10 +46,10 @@ def run_queues(
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
     """
-    return _Queues(policy, store, limits).run(stop)
+    return Queues(policy, store, limits).run(stop)
 
 
-class _Queues:
+class Queues:
     def __init__(self, policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> None:
         assert policy.model.placement is not None, "the checker refuses policies for models without a placement"
         self.policy, self.placement, self.store = policy, policy.model.placement, store
@@ -75,49 +62,31 @@ class _Queues:
         jobs, order = elements_in_order(self.ev, self.policy.order)
         ordered = jobs[order]
         found = self._candidates(ordered)
-        nodes, queue = np.unique(found.node, return_inverse=True)
-        first = np.searchsorted(found.turn, np.arange(len(ordered) + 1))
-        by_finish = any(rule.text == "append by earliest_finish" for rule in self.policy.place)
-        given = (first, queue.astype(np.int64), found.time)
-        keys = self._sort_keys(found.job, found.node)
-
-        def plan_with(guard: RowGuard | None, order: Ints) -> Decision:
-            ranks = _ranks(found.turn, keys, order)
-            taken, place = append_all(order, *given, np.zeros(len(nodes)), by_finish, ranks, guard)
-            return self._plan(ordered, found, taken, place, stop)
-
         side, variable = side_model(self.policy.model).rows, self.placement.variable
+        passes = QueuePasses(self, ordered, found, stop)
         order = np.arange(len(ordered))
-        plan = plan_with(None, order)
+        plan = passes.plan(None, order, None)
         size = len(found.job) * len(ordered)
         if variable not in side.variables or size > MOST_PLACES:
             return plan
 
         def sides() -> MovedSides:
             problem = side_problem(side, self.placement, self.store, self.limits)
-            places = np.arange(len(ordered))
-            codes = {
-                self.job: np.repeat(found.job, len(places)),
-                self.node: np.repeat(found.node, len(places)),
-                self.place: np.tile(self._codes_of_places(places + 1), len(found.job)),
-            }
-            at = problem.source.variable(variable).domain.locate([codes[i] for i in range(len(codes))])
-            column = np.full(len(at), NONE)
-            column[at >= 0] = problem.columns[at[at >= 0]]
-            begin = np.arange(len(found.job)) * len(places)
+            begin = np.arange(len(found.job)) * len(ordered)
             one_each = np.ones(len(ordered), dtype=np.int64)
-            return MovedSides(problem, self.placement, begin, places, column, one_each, job=found.turn)
+            column = passes.columns(problem)
+            return MovedSides(problem, self.placement, begin, order, column, one_each, job=found.turn)
 
         excess_of_values = partial(excess_of, side, self.store, self.limits)
-        return first_that_obeys(plan, UNPLACED, excess_of_values, sides, plan_with, order)
+        return first_that_obeys(plan, UNPLACED, excess_of_values, sides, passes, order)
 
-    def _plan(
-        self, ordered: Codes, found: _Candidates, taken: Ints, place: Ints, stop: Callable[[], bool] | None
+    def plan(
+        self, ordered: Codes, found: Candidates, taken: Ints, place: Ints, stop: Callable[[], bool] | None
     ) -> Decision:
         placed = np.flatnonzero(taken >= 0)
         job, node, place = found.job[taken[placed]], found.node[taken[placed]], place[placed]
-        from_end = self._from_end(job, node, place)
-        columns = {self.job: job, self.node: node, self.place: self._codes_of_places(from_end)}
+        from_end = self.from_end(job, node, place)
+        columns = {self.job: job, self.node: node, self.place: self.codes_of_places(from_end)}
         codes = tuple(columns[at] for at in range(len(self.placement.indices)))
         values = {self.placement.variable: VariableValues(codes, np.ones(len(job)))}
         left = {UNPLACED: float(len(ordered) - len(placed))}
@@ -132,18 +101,18 @@ class _Queues:
     def _allowed_pairs(self, job: Codes, node: Codes) -> Ints:
         """Which pairs the family of variables has, at the last place of a queue."""
         variable = self.policy.model.variables[self.placement.variable]
-        parts = {self.job: job, self.node: node, self.place: self._codes_of_places(np.ones(len(job), dtype=np.int64))}
+        parts = {self.job: job, self.node: node, self.place: self.codes_of_places(np.ones(len(job), dtype=np.int64))}
         frame = Frame(len(job), {v: parts[at] for at, v in enumerate(variable.indexing.variables)})
         return np.flatnonzero(self.ev.in_index_list(variable.indexing, frame))
 
-    def _codes_of_places(self, from_end: Ints) -> Codes:
+    def codes_of_places(self, from_end: Ints) -> Codes:
         """Places are numbers from 1 on, so that the number is the code; an ordered set has its first element there."""
         variable = self.policy.model.variables[self.placement.variable].indexing.variables[self.place]
         return from_end if self.store.component(variable.type) is None else from_end - 1
 
     # --- what the policy says ----------------------------------------------------------------------------------------
 
-    def _candidates(self, ordered: Codes) -> _Candidates:
+    def _candidates(self, ordered: Codes) -> Candidates:
         """The nodes of every job by `choose`, then those that `otherwise` adds."""
         listed = [(at, r) for at, r in enumerate((self.policy.choose, self.policy.otherwise)) if r is not None]
         parts = [
@@ -153,7 +122,7 @@ class _Queues:
         ]
         if not parts:
             none = np.zeros(0, dtype=np.int64)
-            return _Candidates(none, none, none, np.zeros(0))
+            return Candidates(none, none, none, np.zeros(0))
         line, turn, node, rank = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.lexsort((rank, line, turn))
         turn, node = turn[order], node[order]
@@ -164,7 +133,7 @@ class _Queues:
         lasts = self.placement.value("lasts")
         if lasts is None:
             raise no_index(self.placement, "lasts")
-        return _Candidates(turn, job, node, self.ev.number_column(lasts, self._pairs(job, node)))
+        return Candidates(turn, job, node, self.ev.number_column(lasts, self._pairs(job, node)))
 
     def _listed_candidates(self, ranking: CheckedRanking, ordered: Codes) -> tuple[Ints, Codes, Ints]:
         """Turns and nodes that a line lists, and the rank of each among all of the line."""
@@ -180,10 +149,10 @@ class _Queues:
         rank[by_node[order_rows(keys)]] = np.arange(frame.size)
         return place[np.searchsorted(ordered[place], jobs)], nodes, rank
 
-    def _from_end(self, job: Codes, node: Codes, place: Ints) -> Ints:
+    def from_end(self, job: Codes, node: Codes, place: Ints) -> Ints:
         """Return positions counted from the end of each queue, after sorting it if the policy states it."""
         order = np.lexsort((place, node))
-        keys = self._sort_keys(job, node)
+        keys = self.sort_keys(job, node)
         if keys is not None:
             sorted_ = order_rows(keys[order])
             order = order[sorted_[np.argsort(node[order][sorted_], kind="stable")]]
@@ -192,7 +161,7 @@ class _Queues:
         from_end[order] = np.repeat(start + size, size) - np.arange(len(job))
         return from_end
 
-    def _sort_keys(self, job: Codes, node: Codes) -> Floats | None:
+    def sort_keys(self, job: Codes, node: Codes) -> Floats | None:
         """Return the keys of `finish sort by`, None without it."""
         sort = next((rule.key for rule in self.policy.finish if rule.key is not None), None)
         if sort is None:
@@ -201,18 +170,3 @@ class _Queues:
         names = self.placement.indices[self.node]
         frame = Frame(len(job), {scope[self.placement.indices[self.job].name]: job, names: node})
         return key_table(self.ev, (sort,), frame)
-
-
-def _ranks(turn: Ints, keys: Floats | None, order: Ints) -> Ints:
-    """Return the rank of candidates within a queue at the end: by the keys of `finish sort by`, then by `order`.
-
-    `turn` is the job of each candidate.
-    """
-    at = np.full(turn.max(initial=-1) + 1, len(order))
-    at[order[order < len(at)]] = np.flatnonzero(order < len(at))
-    by_order = np.argsort(at[turn], kind="stable")
-    if keys is not None:
-        by_order = by_order[order_rows(keys[by_order])]
-    rank = np.empty(len(turn), dtype=np.int64)
-    rank[by_order] = np.arange(len(turn))
-    return rank

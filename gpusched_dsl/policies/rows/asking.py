@@ -18,15 +18,13 @@ from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.gang_candidates import MOST_LEAVES
 from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard
 from gpusched_dsl.policies.rows.completion import jobs_that_meet
-from gpusched_dsl.policies.rows.demand_search import DemandSearch
-from gpusched_dsl.policies.rows.demands import QueueRepair
 from gpusched_dsl.policies.rows.guard import Running, SideRows, running_of, side_rows_of
+from gpusched_dsl.policies.rows.meeting import Met, meet_demands
 from gpusched_dsl.policies.rows.problem import broken_side_rows, reads_other_variables, side_model
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule
 
 TOO_LARGE = "GSM3001"
 _MOST_TRACED = 300_000  # places
-_MOST_STEPS = 60  # passes to meet the rows that demand something
 _Plan = TypeVar("_Plan")
 PlanWith: TypeAlias = Callable[[RowGuard | None, Instructions, bool], _Plan]  # the last: one pass, no draws and moves
 
@@ -39,9 +37,7 @@ class RowsAsked:
     none, and only if it breaks one, the plan is made again. A pass over a queue gives the same plan either way, since a
     row that allows the plan allows each part of it.
 
-    Rows that demand jobs are met by another order of the queue (`demands.py`, `demand_search.py`), found by plain
-    passes; else a solver places the fewest jobs that meet them (`completion.py`), and the pass adds the others. A row
-    that cannot be met would only keep jobs from running: it is not asked, and the plan is broken.
+    Rows that demand jobs are met by another queue, found by plain passes (`meeting.py`).
     """
 
     def __init__(
@@ -106,60 +102,23 @@ class RowsAsked:
         self.checked = self._obeys(running(plan)) if self.found is None else self.found.are_obeyed(running(plan))
         return plan
 
-    @staticmethod
-    def _searched(
-        rows: SideRows,
-        plan: PlanWith[_Plan],
-        running: Callable[[_Plan], Running],
-        lines: Instructions,
-        needed: Running | None = None,
-    ) -> Instructions | None:
-        """Return the lines with a queue that meets all demands, found from no job or from those that are `needed`."""
-
-        def run(queue: Ints, front: int) -> Running:
-            return running(plan(rows.guard, lines._replace(order=queue, front=front), True))
-
-        search = DemandSearch(rows, run, lines.order.tolist())
-        queue = search.queue() if needed is None else search.queue_from(np.unique(needed.job).tolist())
-        return None if queue is None else lines._replace(order=queue, front=search.front)
-
-    def _fewest(self, lines: Instructions) -> Running | None:
-        """Return the fewest jobs that meet all demands, by a solver."""
-        listed = lines.ranked[lines.ranked != NONE]
-        return jobs_that_meet(self.whole, self.cluster, self.store, self.limits, lines.order, listed, self.start)
-
     def _meet_demands(
         self, rows: SideRows, plan: PlanWith[_Plan], running: Callable[[_Plan], Running], lines: Instructions
     ) -> tuple[SideRows, Instructions]:
         """Return the rows that are asked, and the lines with the queue in which a pass meets those that demand jobs."""
-        original = lines.order
-        repair, asked = QueueRepair(original), False
-        for step in range(_MOST_STEPS + 1):
-            found = running(plan(rows.guard, lines, True))
-            row = rows.unmet(found)
-            if row is None:
-                break
-            if step < _MOST_STEPS and repair.mend(rows, found, row):
-                lines = lines._replace(order=repair.queue(), front=len(repair.front))
-                mended = rows.for_queue(lines.order)
-                if not (mended.relaxed & ~rows.relaxed).any():
-                    rows = mended
-                    continue  # else a row cannot be met without the jobs that were taken out
-            rows, lines = rows.for_queue(original), lines._replace(order=original, front=0)
-            found_lines = self._searched(rows, plan, running, lines)
-            if found_lines is None and not asked:
-                asked, fewest = True, self._fewest(lines)
-                if fewest is not None:
-                    self.placed, with_jobs = fewest, rows.with_jobs(fewest)
-                    found_lines = self._searched(with_jobs, plan, running, lines, fewest)
-                    rows = rows if found_lines is None else with_jobs
-                    self.placed = None if found_lines is None else fewest
-            if found_lines is not None:
-                lines = found_lines
-                break
-            repair, rows = QueueRepair(original), rows.without(row if step < _MOST_STEPS else int(NONE))  # given up
-        rows.guard.ints[CLOSES] = 1
-        return rows, lines
+
+        def run(met: Met[SideRows]) -> Running:
+            self.placed = met.placed
+            return running(plan(met.rows.guard, lines._replace(order=met.queue, front=met.front), True))
+
+        def fewest() -> Running | None:
+            listed = lines.ranked[lines.ranked != NONE]
+            return jobs_that_meet(self.whole, self.cluster, self.store, self.limits, lines.order, listed, self.start)
+
+        met = meet_demands(rows, lines.order, run, fewest)
+        self.placed = met.placed
+        met.rows.guard.ints[CLOSES] = 1
+        return met.rows, lines._replace(order=met.queue, front=met.front)
 
     def _obeys(self, running: Running) -> bool:
         """Whether a plan breaks no side row, as far as propagation finds out; by known rows if that is enough."""

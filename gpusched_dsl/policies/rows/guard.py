@@ -42,7 +42,10 @@ _MOST_TRAIL, _SHORT_TRAIL = 1 << 23, 1 << 17
 
 
 class Running(NamedTuple):
-    """The jobs that a plan runs, R rows: a row for each of the nodes of a job, with its value there."""
+    """The jobs that a plan runs, R rows: a row for each of the nodes of a job, with its value there.
+
+    Where jobs have slots or positions, `way` and `node` are those by which the guard finds their columns.
+    """
 
     job: Ints
     node: Ints
@@ -57,8 +60,8 @@ def running_of(schedule: Schedule) -> Running:
 
 
 @dataclass(frozen=True, eq=False)
-class SideRows:
-    """The guard of a decision.
+class PlaceRows:
+    """The guard of a decision where jobs have places: nodes, slots of nodes, or positions in the queue of a node.
 
     `relaxed`: rows that are not asked as they are. The jobs that run already break them, and they are relaxed to what
     these use; or they demand what no plan of the policy has. `demands`: rows that may be broken because a job does not
@@ -66,11 +69,7 @@ class SideRows:
     """
 
     guard: RowGuard
-    side: SideProblem
-    cluster: Cluster
     workers: Ints
-    queue: Ints
-    start: Running
     relaxed: Bools
     demands: Bools
     job_of_column: Ints  # NONE for a column of another variable
@@ -90,24 +89,19 @@ class SideRows:
         broken = np.flatnonzero(self._broken_by_places(point))
         return int(broken[0]) if len(broken) else int(self.guard.ints[REFUSING])
 
-    def are_obeyed(self, running: Running) -> bool:
-        """Whether a plan is known to break no row of the model, by evaluation, as the check of a run finds out again.
+    def least_wanted(self, running: Running, queue: Ints, otherwise: int) -> int:
+        """Return the row that is given up first of those that a plan breaks: its first job comes last in the queue.
 
-        No kernel is asked, and no row is relaxed here.
+        `otherwise` if they are not rows of the placement's variable.
         """
-        source, column = self.side.source, self.columns_of(running)
-        if source is not self.side.problem or (column == NONE).any():
-            return False
-        point = self.point_of(running)
-        if len(self.side.columns) == source.columns:
-            value = source.matrix.activity(point)
-            slack = self.arrays.sides[: source.rows, 2]
-            return bool(((value <= source.row_upper + slack) & (value >= source.row_lower - slack)).all())
-        if source.columns > _MOST_EVALUATED:
-            return False
-        lower, upper = source.lower.copy(), source.upper.copy()
-        lower[self.side.columns] = upper[self.side.columns] = point[self.side.columns]
-        return broken_by_propagation(replace(source, lower=lower, upper=upper)) is None
+        guard, broken = self.arrays, self._broken_by_places(self.point_of(running))
+        turn = np.full(len(self.workers), len(queue))
+        turn[queue] = np.arange(len(queue))
+        first = np.full(len(broken), len(queue))
+        row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
+        own = broken[row] & (self.job_of_column[guard.row_columns] != NONE)
+        np.minimum.at(first, row[own], turn[self.job_of_column[guard.row_columns[own]]])
+        return int(np.argmax(np.where(broken, first, -1))) if broken.any() else otherwise
 
     def columns_of(self, running: Running) -> Ints:
         """Return the column of each row of a plan, NONE where the model has none."""
@@ -130,6 +124,35 @@ class SideRows:
         others[row[self.job_of_column[guard.row_columns] == NONE]] = True
         slack = guard.sides[:, 2]
         return ~others & ((value > guard.sides[:, 1] + slack) | (value < guard.sides[:, 0] - slack))
+
+
+@dataclass(frozen=True, eq=False)
+class SideRows(PlaceRows):
+    """The guard of a decision on nodes."""
+
+    side: SideProblem
+    cluster: Cluster
+    queue: Ints
+    start: Running
+
+    def are_obeyed(self, running: Running) -> bool:
+        """Whether a plan is known to break no row of the model, by evaluation, as the check of a run finds out again.
+
+        No kernel is asked, and no row is relaxed here.
+        """
+        source, column = self.side.source, self.columns_of(running)
+        if source is not self.side.problem or (column == NONE).any():
+            return False
+        point = self.point_of(running)
+        if len(self.side.columns) == source.columns:
+            value = source.matrix.activity(point)
+            slack = self.arrays.sides[: source.rows, 2]
+            return bool(((value <= source.row_upper + slack) & (value >= source.row_lower - slack)).all())
+        if source.columns > _MOST_EVALUATED:
+            return False
+        lower, upper = source.lower.copy(), source.upper.copy()
+        lower[self.side.columns] = upper[self.side.columns] = point[self.side.columns]
+        return broken_by_propagation(replace(source, lower=lower, upper=upper)) is None
 
     def without(self, row: int) -> SideRows:
         """Return the guard without a row that demands something, or without all such rows if it is none of them."""
@@ -377,7 +400,7 @@ def with_start(
     restart(built)
     job_of_column = np.full(len(bounds), NONE)
     job_of_column[column[column != NONE]] = job[column != NONE]
-    return SideRows(built, side, cluster, workers, queue, start, relaxed, demands, job_of_column)
+    return SideRows(built, workers, relaxed, demands, job_of_column, side, cluster, queue, start)
 
 
 def relax_until_settled(built: RowGuard, row: Ints, bounds: Floats, demands: Bools, relaxed: Bools) -> None:

@@ -2,14 +2,15 @@
 
 The first plan asks no row. If it breaks one, jobs are placed again, and rows refuse places. What a policy decides
 beside its jobs (served loads, values of `fix` lines) is known when all jobs are placed, and may still break a row: then
-its side is moved, and jobs are placed once more. Rows that demand jobs are met by another order of the queue
-(`demands.py`).
+its side is moved, and jobs are placed once more. Rows that demand jobs are met by another queue (`meeting.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -18,10 +19,11 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.decision import Decision
-from gpusched_dsl.policies.kernels.row_guard import GuardArrays, RowGuard, arrays_of
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
 from gpusched_dsl.policies.rows.demands import QueueRepair
 from gpusched_dsl.policies.rows.excess import RowExcess
-from gpusched_dsl.policies.rows.guard import Running, guard_of, relax_until_settled, rows_that_demand
+from gpusched_dsl.policies.rows.guard import PlaceRows, Running, guard_of, relax_until_settled, rows_that_demand
+from gpusched_dsl.policies.rows.meeting import Met, meet_demands
 from gpusched_dsl.policies.rows.problem import SideProblem
 from gpusched_dsl.policies.workload import NONE
 
@@ -30,12 +32,25 @@ _MOST_ROUNDS = 10  # plans with sides that are moved further
 _MOST_STEPS = 60  # plans with other queues, to meet the rows that demand something
 
 
+class Passes(Protocol):
+    """The passes of a policy, by a guard, with a queue and jobs that a solver placed. They restart the guard."""
+
+    def plan(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Decision:
+        """Return a plan with all values that the policy decides."""
+
+    def run(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Running:
+        """Return the places of a plan alone."""
+
+    def fewest(self, queue: Ints) -> Running | None:
+        """Return the fewest jobs that meet all rows of the model, by a solver; None if none are found."""
+
+
 def first_that_obeys(
     first: Decision,
     missing: str,
     excess_of_values: Callable[[Fixed], RowExcess | None],
     sides_of_model: Callable[[], MovedSides],
-    plan_with: Callable[[RowGuard, Ints], Decision],
+    passes: Passes,
     order: Ints,
 ) -> Decision:
     """Return a plan that obeys all rows, with the number of rows that it was asked for; `first` asks none.
@@ -54,22 +69,26 @@ def first_that_obeys(
     except DiagnosticError:  # too large, or what the evaluation of the plan reports too
         return first
     plans = [(first, excess)]
-    rounds, steps, repair = _MOST_ROUNDS if sides.broken_limits(excess) else 1, _MOST_STEPS, QueueRepair(order)
+    fewest = cache(lambda: passes.fewest(order))
+    rounds, steps = _MOST_ROUNDS if sides.broken_limits(excess) else 1, _MOST_STEPS
     while rounds > 0:
-        guard = sides.guard()
-        made = plan_with(guard, repair.queue())
-        made = replace(made, statistics={**made.statistics, "side_rows": float(sides.side.source.rows)})
-        excess = excess_of_values(made.values)
-        if excess is None and not made.outside:
-            return made
-        plans.append((made, excess))
-        if made.stopped or excess is None:
-            break
-        if steps > 0 and sides.mend(repair, guard, made, excess):
+        rows = sides.rows()
+        met = Met(rows, order)
+        if rows.demands.any():
+            met = meet_demands(rows, order, lambda met: passes.run(met.rows.guard, met.queue, met.placed), fewest)
+        guard, repair = met.rows.guard, QueueRepair(met.queue)
+        while True:
+            made = passes.plan(guard, repair.queue(), met.placed)
+            made = replace(made, statistics={**made.statistics, "side_rows": float(sides.side.source.rows)})
+            excess = excess_of_values(made.values)
+            if excess is None and not made.outside:
+                return made
+            plans.append((made, excess))
+            if steps <= 0 or made.stopped or excess is None or not sides.mend(repair, met.rows, made, excess):
+                break
             steps -= 1
-            continue
-        rounds, repair = rounds - 1, QueueRepair(order)
-        if not sides.tighten(guard, excess):
+        rounds -= 1
+        if made.stopped or excess is None or not sides.tighten(guard, excess):
             break
     jobs = len(sides.most)
     obeying = [one for one, excess in plans[1:] if not sides.broken_limits(excess) and one.statistics[missing] < jobs]
@@ -79,36 +98,38 @@ def first_that_obeys(
 
 
 @dataclass(frozen=True, eq=False)
-class _PlanRows:
-    """The rows of a plan. The `way` of a running job is its column: kernels number places in ways of their own."""
+class _MovedRows(PlaceRows):
+    """The rows with their sides as they are moved now."""
 
-    guard: RowGuard
-    workers: Ints
-    job_of_column: Ints
+    sides: MovedSides
 
-    @property
-    def arrays(self) -> GuardArrays:
-        """The arrays of the guard by name."""
-        return arrays_of(self.guard)
+    def for_queue(self, queue: Ints) -> Self:
+        """Return the rows: columns of jobs that are not in the queue stay open."""
+        return self
 
-    def columns_of(self, running: Running) -> Ints:
-        """Return the column of each row of a plan."""
-        return running.way
+    def with_jobs(self, jobs: Running) -> Self:
+        """Return the rows: a pass enters these jobs first."""
+        return self
 
-    def point_of(self, running: Running) -> Floats:
-        """Return the values of all columns of the placement's variable in a plan."""
-        point = np.zeros(len(self.job_of_column))
-        point[running.way] = running.value
-        return point
+    def without(self, row: int) -> _MovedRows:
+        """Return the rows without one that demands something, or without all such rows if it is none of them."""
+        if row != NONE and self.demands[row]:
+            self.sides.give_up(np.array([row]))
+            found = self.sides.rows()
+            if found.demands.sum() < self.demands.sum():
+                return found
+        self.sides.give_up(np.flatnonzero(self.demands))
+        found = self.sides.rows()
+        return replace(found, demands=np.zeros_like(found.demands))
 
 
 class MovedSides:
     """The side rows of a decision and their sides, which are moved where plans break them.
 
-    The column of job j in place i is `column[first[j] + place[i]]`; it has `most[j]` columns at most. If `job` is
-    given, it has the job of each entry of `first`. Limits are sides that other jobs may obey, and not only more jobs;
-    `beyond` are rows that no jobs obey. Rows of the variable `served` are limits where they also read the placement, or
-    a variable of `decided`.
+    The column of way w in place i is `column[first[w] + place[i]]`, and each way has as many, side by side; a job has
+    `most[j]` columns at most. A way is a job, or `job` has that of each way. Limits are sides that other jobs may obey,
+    and not only more jobs; `beyond` are rows that no jobs obey. Rows of the variable `served` are limits where they
+    also read the placement, or a variable of `decided`.
     """
 
     def __init__(
@@ -147,63 +168,71 @@ class MovedSides:
         self.is_limit[row[own[columns] & (values > 0)], 0] = False
         self.is_limit[row[own[columns] & (values < 0)], 1] = False
 
-    def guard(self) -> RowGuard:
+    def rows(self) -> _MovedRows:
         """Return the rows as kernels ask them, without jobs.
 
         Rows that no plan obeys are relaxed; if there are such, no row asks for jobs.
         """
-        guard, relaxed = self._guard()
-        if relaxed.any() and self.can_ask_demands:
+        found = self._rows()
+        if found.relaxed.any() and self.can_ask_demands:
             self.can_ask_demands = False
-            at = np.flatnonzero(self.side.rows != NONE)
-            limit = self.is_limit[self.side.rows[at]]
-            self.lower[at[~limit[:, 0]]], self.upper[at[~limit[:, 1]]] = -np.inf, np.inf
-            guard, relaxed = self._guard()
-        beyond = self.side.rows[relaxed[: len(self.side.rows)]]
+            self.give_up(np.arange(len(self.lower)))
+            found = self._rows()
+        beyond = self.side.rows[found.relaxed[: len(self.side.rows)]]
         self.beyond[beyond[beyond != NONE]] = True
-        return guard
+        return found
 
-    def _guard(self) -> tuple[RowGuard, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    def give_up(self, rows: Ints) -> None:
+        """Let some rows ask for no jobs; what they have of a limit stays. Others than rows of the model stay too."""
+        at = rows[rows < len(self.lower)]
+        at = at[self.side.rows[at] != NONE]
+        limit = self.is_limit[self.side.rows[at]]
+        self.lower[at[~limit[:, 0]]], self.upper[at[~limit[:, 1]]] = -np.inf, np.inf
+
+    def _rows(self) -> _MovedRows:
         problem = replace(self.side.problem, row_lower=self.lower, row_upper=self.upper)
         built = guard_of(problem, self.first, self.place, self.column, self.job, self.most, self.side.columns)
         guard = arrays_of(built)
         row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
         bounds = guard.start_bounds.copy()
-        reached = np.zeros(len(bounds), dtype=np.bool_)
-        reached[self.column[self.column != NONE]] = True
+        job_of_column = np.full(len(bounds), NONE)
+        job_of_column[self.column[self.column != NONE]] = self.job[self.column != NONE]
         family = self.side.columns[self.side.columns != NONE]
-        nowhere = family[~reached[family]]
+        nowhere = family[job_of_column[family] == NONE]
         bounds[nowhere, 1] = np.maximum(bounds[nowhere, 0], 0.0)
         relaxed = np.zeros(len(guard.sides), dtype=np.bool_)
-        relax_until_settled(built, row, bounds, rows_that_demand(built, row, self.side.columns), relaxed)
-        return built, relaxed
+        demands = rows_that_demand(built, row, self.side.columns)
+        relax_until_settled(built, row, bounds, demands, relaxed)
+        return _MovedRows(built, self.most, relaxed, demands, job_of_column, self)
 
-    def mend(self, repair: QueueRepair, guard: RowGuard, made: Decision, excess: RowExcess) -> bool:
+    def mend(self, repair: QueueRepair, rows: _MovedRows, made: Decision, excess: RowExcess) -> bool:
         """Change a queue so that a row may be met that demands what a plan misses; return whether it is changed.
 
         Limits that a plan breaks come first, and rows of loads are met by no queue.
         """
-        arrays, count = arrays_of(guard), len(self.side.rows)
-        row = np.repeat(np.arange(len(arrays.sides)), np.diff(arrays.row_starts))
+        count = len(self.side.rows)
         known = (self.side.rows != NONE) & (self.side.rows < len(excess.above))
         source = self.side.rows[known]
         broken = np.zeros(count, dtype=np.bool_)
         broken[known] = excess.broken[source] & ~self.beyond[source]
-        unmet = broken & rows_that_demand(guard, row, self.side.columns)[:count]
+        unmet = broken & rows.demands[:count]
         unmet[known] &= ~self.has_loads[source]
         if (broken & ~unmet).any() or not unmet.any():
             return False
-        column_jobs = np.full(len(arrays.bounds), NONE)
-        column_jobs[self.column[self.column != NONE]] = self.job[self.column != NONE]
         given = made.values[self.variable]
         at = self.side.source.variable(self.variable).domain.locate(given.codes)
-        column = self.side.columns[at[at >= 0]]
-        value = given.values[at >= 0]
+        column, value = self.side.columns[at[at >= 0]], given.values[at >= 0]
         kept = (column != NONE) & (value != 0)
-        column, value = column[kept], value[kept]
-        copy = RowGuard(guard.ints.copy(), guard.floats.copy())
-        plan = _PlanRows(copy, self.most, column_jobs)
-        return repair.mend(plan, Running(column_jobs[column], column, column, value), int(np.argmax(unmet)))
+        rows = replace(rows, guard=RowGuard(rows.guard.ints.copy(), rows.guard.floats.copy()))
+        return repair.mend(rows, self.running_of(column[kept], value[kept]), int(np.argmax(unmet)))
+
+    def running_of(self, column: Ints, value: Floats) -> Running:
+        """Return the jobs with some columns."""
+        known = np.flatnonzero(self.column != NONE)
+        known = known[np.argsort(self.column[known], kind="stable")]
+        found = known[np.searchsorted(self.column[known], column)]
+        way, node = np.divmod(found, len(self.place))
+        return Running(self.job[found], node, way, value)
 
     def broken_limits(self, excess: RowExcess | None) -> int:
         """Return how many limits a plan breaks; rows that jobs cannot obey count in no plan."""

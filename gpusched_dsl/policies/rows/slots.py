@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,58 +33,117 @@ from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
 from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
+from gpusched_dsl.policies.rows.blocks import blocks_of
+from gpusched_dsl.policies.rows.completion import MOST_PLACES as MOST_PLACES_OF_SOLVER
+from gpusched_dsl.policies.rows.completion import fewest_jobs
 from gpusched_dsl.policies.rows.excess import excess_of
+from gpusched_dsl.policies.rows.guard import Running
 from gpusched_dsl.policies.rows.problem import SideProblem, side_model, side_problem
 from gpusched_dsl.policies.rows.sides import MOST_PLACES, MovedSides, first_that_obeys
 from gpusched_dsl.policies.workload import NONE
 
 if TYPE_CHECKING:
     from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance
+    from gpusched_dsl.policies.slotted.planning import Placing, SlottedResult
 
 
-def slotted_plan_that_obeys(
-    policy: CheckedPolicy,
-    instance: SlottedInstance,
-    store: ValueStore,
-    limits: MemoryLimits,
-    plan_with: Callable[[SlottedRows | None, Ints], Decision],
-    *,
-    starts: bool,
-) -> Decision:
-    """Return a plan that obeys all rows of the model, if one is found.
+@dataclass(frozen=True, eq=False)
+class SlottedPasses:
+    """The passes of a policy for slots, as `first_that_obeys` makes them: a way is a job, its place a slot of a node.
 
-    With `starts` the slot of the placement is the first one of a job.
+    `place` makes one with rows, a queue, and jobs that were placed before; `values` decides all else. With `starts` the
+    slot of the placement is the first one of a job.
     """
-    placement, slots = policy.model.placement, policy.slots
-    assert placement is not None
-    assert slots is not None
-    side = side_model(policy.model).rows
-    order = instance.cluster.order
-    first = plan_with(None, order)
-    places = len(instance.jobs) * len(instance.nodes) * len(instance.slots)
-    if placement.variable not in side.variables or places > MOST_PLACES:
-        return first
 
-    def sides() -> MovedSides:
-        constant = {fix.variable for fix in slots.fixes if not fix.value.decision}
-        fixed: Fixed = {name: given for name, given in first.values.items() if name in constant}
-        with_lines = _with_fix_lines(policy.model, side, slots.fixes, store, limits)
-        problem = side_problem(with_lines, placement, store, limits, fixed)
-        most = np.ones(len(instance.jobs), dtype=np.int64) if starts else instance.cluster.length.max(axis=1, initial=0)
-        decided = frozenset(fix.variable for fix in slots.fixes)
-        served = None if slots.serve is None else slots.serve.variable
-        return MovedSides(problem, placement, *_columns_of_places(problem, placement, instance), most, decided, served)
+    policy: CheckedPolicy
+    instance: SlottedInstance
+    store: ValueStore
+    limits: MemoryLimits
+    placing: Placing
+    place: Callable[[SlottedRows | None, Ints, Running | None], SlottedResult]
+    values: Callable[[SlottedResult], Decision]
+    starts: bool
 
-    def with_guard(guard: RowGuard, order: Ints) -> Decision:
+    @property
+    def placement(self) -> CheckedPlacement:
+        """The placement of the model."""
+        assert self.policy.model.placement is not None
+        return self.policy.model.placement
+
+    def plan(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Decision:
+        """Return a plan with all values that the policy decides."""
+        return self.values(self.place(self._rows(guard), queue, placed))
+
+    def run(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Running:
+        """Return the places of a plan alone."""
+        plan = self.place(self._rows(guard), queue, placed).plan
+        node, slot = np.nonzero(plan.job != NONE)
+        job, place = plan.job[node, slot], node * plan.job.shape[1] + slot
+        if self.starts:
+            _, first = np.unique(job, return_index=True)
+            job, place = job[first], place[first]
+        return Running(job, place, job, np.ones(len(job)))
+
+    def _rows(self, guard: RowGuard) -> SlottedRows:
         arrays = arrays_of(guard)
         known = arrays.column != NONE
         deep = np.zeros(len(arrays.first), dtype=np.bool_)
         job = np.repeat(np.arange(len(arrays.first)), len(arrays.place))
         deep[job[known][arrays.deep[arrays.column[known]] == 1]] = True
-        return plan_with(SlottedRows(guard, starts, deep), order)
+        return SlottedRows(guard, self.starts, deep)
 
-    excess = partial(excess_of, side, store, limits)
-    return first_that_obeys(first, "jobs_not_started", excess, sides, with_guard, order)
+    def problem(self, rows: CheckedModel, first: Decision) -> SideProblem:
+        """Return rows of the model, with what `fix` lines state. Raises DiagnosticError as `ground` does."""
+        assert self.policy.slots is not None
+        fixes = self.policy.slots.fixes
+        constant = {fix.variable for fix in fixes if not fix.value.decision}
+        fixed: Fixed = {name: given for name, given in first.values.items() if name in constant}
+        with_lines = _with_fix_lines(self.policy.model, rows, fixes, self.store, self.limits)
+        return side_problem(with_lines, self.placement, self.store, self.limits, fixed)
+
+    def fewest(self, queue: Ints) -> Running | None:
+        """Return the fewest jobs that meet all rows of the model, by a solver; None if none are found."""
+        cluster, instance = self.instance.cluster, self.instance
+        nodes, slots = len(instance.nodes), len(instance.slots)
+        if len(instance.jobs) * nodes * slots > MOST_PLACES_OF_SOLVER:
+            return None
+        whole = structs.replace(self.policy.model, objectives=(), decompose=None)
+        try:
+            side = self.problem(whole, self.values(self.place(None, queue, None)))
+        except DiagnosticError:
+            return None
+        _, _, column = _columns_of_places(side, self.placement, instance)
+        blocks = blocks_of(cluster, column, self.placing, starts=self.starts)
+        none = (np.zeros(0, dtype=np.int64), np.zeros(0))
+        found = fewest_jobs(side, blocks.places(), queue, none, blocks.rows(side.problem.columns))
+        if found is None:
+            return None
+        known = np.flatnonzero(column != NONE)
+        known = known[np.argsort(column[known], kind="stable")]
+        job, place = np.divmod(known[np.searchsorted(column[known], found[0])], nodes * slots)
+        return Running(job, place, job, found[1])
+
+
+def slotted_plan_that_obeys(passes: SlottedPasses) -> Decision:
+    """Return a plan that obeys all rows of the model, if one is found."""
+    policy, instance, placement, slots = passes.policy, passes.instance, passes.placement, passes.policy.slots
+    assert slots is not None
+    side = side_model(policy.model).rows
+    order = instance.cluster.order
+    first = passes.values(passes.place(None, order, None))
+    places = len(instance.jobs) * len(instance.nodes) * len(instance.slots)
+    if placement.variable not in side.variables or places > MOST_PLACES:
+        return first
+
+    def sides() -> MovedSides:
+        problem, length = passes.problem(side, first), instance.cluster.length.max(axis=1, initial=0)
+        most = np.ones(len(instance.jobs), dtype=np.int64) if passes.starts else length
+        decided = frozenset(fix.variable for fix in slots.fixes)
+        served = None if slots.serve is None else slots.serve.variable
+        return MovedSides(problem, placement, *_columns_of_places(problem, placement, instance), most, decided, served)
+
+    excess = partial(excess_of, side, passes.store, passes.limits)
+    return first_that_obeys(first, "jobs_not_started", excess, sides, passes, order)
 
 
 def _columns_of_places(

@@ -8,9 +8,10 @@ from typing import Final
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked_policy import CheckedRule
 from gpusched_dsl.policies.kernels import slotted_serving
-from gpusched_dsl.policies.kernels.row_guard import restart
+from gpusched_dsl.policies.kernels.row_guard import commit, restart
 from gpusched_dsl.policies.kernels.slotted import next_start
 from gpusched_dsl.policies.kernels.slotted_cluster import (
     CHEAPEST,
@@ -30,7 +31,8 @@ from gpusched_dsl.policies.kernels.slotted_cluster import (
 from gpusched_dsl.policies.kernels.slotted_cover import Cover, cost_of, greedy, search
 from gpusched_dsl.policies.kernels.slotted_guard import ask, ask_one_service_each
 from gpusched_dsl.policies.kernels.slotted_pools import begin_slot, new_turns, split, take_turns
-from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
+from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows, enters, take_single_slots
+from gpusched_dsl.policies.rows.guard import Running
 from gpusched_dsl.policies.slotted.cheapest import put_cheapest
 
 Stop = Callable[[], bool]
@@ -77,8 +79,12 @@ def make_plan(
     placing: Placing,
     stop: Stop | None = None,
     rows: SlottedRows | None = None,
+    placed: Running | None = None,
 ) -> SlottedResult:
-    """Compute a plan by the rules of a policy; equal calls return equal plans. No job starts where `rows` refuse it."""
+    """Compute a plan by the rules of a policy; equal calls return equal plans. No job starts where `rows` refuse it.
+
+    The jobs of `placed` have their slots before all others, where loads and `rows` allow them.
+    """
     if rows is not None:
         restart(rows.guard)
     plan = empty_plan(cluster, len(serving.load))
@@ -89,12 +95,16 @@ def make_plan(
     def update_guard(job: int, begin: int) -> None:
         _ask(guard, state, begin, int(plan.last[job]) + 1)
 
+    if rows is not None and placed is not None:
+        for job in np.unique(placed.job).tolist():
+            if _put_placed(cluster, plan, state, rows, job, placed.node[placed.job == job]):
+                update_guard(job, 0)
     unproven = 0
     if placing.rule == "cheapest_block":
         for job in cluster.order.tolist():
             if stop is not None and stop():
                 return SlottedResult(plan, unproven, False)
-            if put_cheapest(cluster, plan, state, job, singly=placing.singly, rows=rows) >= 0:
+            if plan.node[job] < 0 and put_cheapest(cluster, plan, state, job, singly=placing.singly, rows=rows) >= 0:
                 update_guard(job, int(cluster.first[job]))
     turns = new_turns(cluster, len(serving.load)) if placing.rule == "by_performance" else None
     for h in range(slots):
@@ -120,6 +130,33 @@ def make_plan(
             assert turns is not None, "pools are formed in turns"
             split(cluster, serving, plan, state, turns, h)
     return SlottedResult(plan, unproven, True)
+
+
+def _put_placed(
+    cluster: SlottedCluster, plan: SlottedSchedule, state: SlottedState, rows: SlottedRows, job: int, place: Ints
+) -> bool:
+    """Give a job the slots of its places, as rows number them; whether loads and rows allow it."""
+    slots = plan.job.shape[1]
+    node, begin = divmod(int(place.min()), slots)
+    kind = int(cluster.class_of[node])
+    length = int(cluster.length[job, kind])
+    own = np.sort(place) % slots
+    if rows.starts or len(own) < length:
+        own = np.arange(begin, min(begin + length, slots))
+    checked = own[:1] if state.here_only else own
+    if (state.known[kind, checked] != 1).any() or (plan.job[node, own] >= 0).any():
+        return False
+    if rows.starts:
+        entered = enters(rows, cluster, job, node, begin)
+    else:
+        entered = take_single_slots(rows, job, node, slots, own, own.copy())
+    if not entered:
+        return False
+    commit(rows.guard)
+    plan.node[job], plan.last[job] = node, max(int(own[-1]), begin + length - 1)
+    plan.job[node, own] = job
+    state.left[kind, own] -= 1
+    return True
 
 
 def _ask(guard: Guard, state: SlottedState, begin: int, end: int) -> None:

@@ -19,7 +19,8 @@ from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedSchedule
 from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
-from gpusched_dsl.policies.rows.slots import slotted_plan_that_obeys
+from gpusched_dsl.policies.rows.guard import Running
+from gpusched_dsl.policies.rows.slots import SlottedPasses, slotted_plan_that_obeys
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
@@ -45,10 +46,14 @@ def run_slotted(
     starts = slot_is_start(policy)
     instance = read_instance(policy, store, limits)
 
-    def plan_with(rows: SlottedRows | None, order: Ints) -> Decision:
+    placing = Placing.of(policy.place)
+
+    def placed_with(rows: SlottedRows | None, order: Ints, placed: Running | None) -> SlottedResult:
+        cluster = instance.cluster._replace(order=order)
+        return make_plan(cluster, instance.guard, instance.serving, placing, stop, rows, placed)
+
+    def values_of(result: SlottedResult) -> Decision:
         assert policy.slots is not None
-        cluster, placing = instance.cluster._replace(order=order), Placing.of(policy.place)
-        result = make_plan(cluster, instance.guard, instance.serving, placing, stop, rows)
         found = _Values(policy, store, limits)
         found.add(*_of_jobs(policy, instance, result.plan, starts=starts))
         if policy.slots.serve is not None:
@@ -62,7 +67,8 @@ def run_slotted(
             outside=found.outside,
         )
 
-    return slotted_plan_that_obeys(policy, instance, store, limits, plan_with, starts=starts)
+    passes = SlottedPasses(policy, instance, store, limits, placing, placed_with, values_of, starts=starts)
+    return slotted_plan_that_obeys(passes)
 
 
 def _of_jobs(

@@ -68,11 +68,11 @@ from gpusched_dsl.policies.kernels import background, compiled
 from gpusched_dsl.policies.kernels.queues import append_all
 compiled.LOADED_AFTER = compiled.REQUESTED_AFTER = 0.0
 rng = np.random.default_rng(1)
-first = np.arange(0, 81, 2)
+first, order = np.arange(0, 81, 2), np.arange(40)
 node, length, rank = rng.integers(5, size=80), rng.random(80), np.arange(80)
 found, until = set(), time.monotonic() + {seconds}
 def call():
-    taken, place = append_all(np.arange(len(first) - 1), first, node, length, np.zeros(5), True, rank, None)
+    taken, place = append_all(order, first, node, length, np.zeros(5), True, rank, np.full(40, -1), None)
     found.add((taken.tobytes(), place.tobytes()))
 {before}
 while not append_all._is_ready and time.monotonic() < until:

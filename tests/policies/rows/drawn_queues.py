@@ -12,6 +12,7 @@ import numpy as np
 
 Queues = Mapping[str, list[str]]  # of a node, the first job first
 RULES = ("most_jobs", "team_share", "apart", "one_user", "power", "completions", "hurried", "rack_hours")
+DEMANDS = ("at_least", "exactly", "together", "must", "cover", "floor", "level", "instead", "behind")
 
 
 @dataclass
@@ -30,6 +31,8 @@ class DrawnQueues:
     rack: dict[str, str] = field(default_factory=dict)
     pairs: list[tuple[str, str]] = field(default_factory=list)
     hurried: list[str] = field(default_factory=list)
+    must: list[str] = field(default_factory=list)
+    cover: list[str] = field(default_factory=list)
     limits: dict[str, int] = field(default_factory=dict)
 
 
@@ -65,6 +68,20 @@ def drawn_queues(seed: int) -> DrawnQueues:
     return one
 
 
+def drawn_queue_demands(seed: int) -> DrawnQueues:
+    """Return the model of a seed with one to three demands, and perhaps a limit."""
+    rng = np.random.default_rng([81, seed])
+    one = drawn_queues(seed)
+    rules = [DEMANDS[seed % len(DEMANDS)], *(str(r) for r in rng.choice(DEMANDS, int(rng.integers(0, 3))))]
+    rules += [str(rng.choice(RULES))] if rng.random() < 0.6 else []
+    one.rules = tuple(dict.fromkeys(rules))
+    one.must = [str(j) for j in rng.choice(one.jobs, 2, replace=False)]
+    one.cover = [str(n) for n in rng.choice(one.nodes, 2, replace=False)]
+    one.limits.update(wanted=int(rng.integers(1, 4)), least=int(rng.integers(10, 50)))
+    one.text = _text(one)
+    return one
+
+
 def _text(one: DrawnQueues) -> str:
     times = " ".join(f"{j} {n} {time}" for (j, n), time in one.time.items())
     rows = "".join(f"  {_ROWS[rule].format(**one.limits)}\n" for rule in one.rules)
@@ -76,7 +93,7 @@ def _text(one: DrawnQueues) -> str:
 model Queues {{
   set Jobs ordered;  set Nodes ordered;  set Teams;  set Racks;
   set Runs within Jobs cross Nodes;  set Pairs within Jobs cross Jobs;  set Hurried within Jobs;
-  set Places = 1..count(Jobs);
+  set Places = 1..count(Jobs);  set Must within Jobs;  set Cover within Nodes;
   param time[Runs] > 0;  param team[Jobs] within Teams;  param value[Jobs];  param watts[Nodes];
   param rack[Nodes] within Racks;
   var run[j in Jobs, n in Nodes, p in Places where (j, n) in Runs] binary;
@@ -100,7 +117,8 @@ policy EarliestSorted for Queues extends Earliest {{ finish sort by time[j, n]; 
 scenario S for Queues {{
   Jobs = {{ {", ".join(one.jobs)} }};  Nodes = {{ {", ".join(one.nodes)} }};  Teams = {{ red, blue }};
   Racks = {{ r1, r2 }};  Pairs = {{ {", ".join(f"({a}, {b})" for a, b in one.pairs)} }};
-  Hurried = {{ {", ".join(one.hurried)} }};
+  Hurried = {{ {", ".join(one.hurried)} }};  Must = {{ {", ".join(one.must)} }};
+  Cover = {{ {", ".join(one.cover)} }};
   table Runs: time = {times};
 {table("Jobs: team", one.team)}{table("Jobs: value", one.value)}{table("Nodes: watts", one.watts)}\
 {table("Nodes: rack", one.rack)}}}
@@ -123,6 +141,16 @@ _ROWS = {
     " sum[n in Nodes, p in Places where (j, n) in Runs] p * run[j, n, p] <= {behind};",
     "rack_hours": "constraint rack_hours[r in Racks]:"
     " sum[(j, n) in Runs where rack[n] == r] time[j, n] * on[j, n] <= {hours};",
+    "at_least": 'constraint at_least: sum[j in Jobs, n in Nodes where team[j] == "red"] on[j, n] >= {wanted};',
+    "exactly": 'constraint exactly: sum[j in Jobs, n in Nodes where team[j] == "red"] on[j, n] == {wanted};',
+    "together": "constraint together[(a, b) in Pairs]: sum[n in Nodes] on[a, n] == sum[n in Nodes] on[b, n];",
+    "must": "constraint must[j in Must]: sum[n in Nodes] on[j, n] == 1;",
+    "cover": "constraint cover[n in Cover]: sum[j in Jobs] on[j, n] >= 1;",
+    "floor": 'constraint floor: sum[(j, n) in Runs where rack[n] == "r1"] time[j, n] * on[j, n] >= {least};',
+    "level": 'constraint level: sum[j in Jobs] on[j, "n0"] == sum[j in Jobs] on[j, "n1"];',
+    "instead": "constraint instead[(a, b) in Pairs]: sum[n in Nodes] (on[a, n] + on[b, n]) >= 1;",
+    "behind": "constraint behind[j in Hurried]:"
+    " sum[n in Nodes, p in Places where (j, n) in Runs and p >= 2] run[j, n, p] >= 1;",
 }
 
 
@@ -141,6 +169,14 @@ def broken_queue_rules(one: DrawnQueues, queues: Queues) -> list[str]:
 def _completions(one: DrawnQueues, queues: Queues) -> bool:
     total = sum((len(queue) - at) * one.time[j, n] for n, queue in queues.items() for at, j in enumerate(queue))
     return total <= one.limits["completions"]
+
+
+def _jobs(queues: Queues) -> set[str]:
+    return {j for queue in queues.values() for j in queue}
+
+
+def _of_team(one: DrawnQueues, queues: Queues, team: str) -> int:
+    return sum(one.team[j] == team for j in _jobs(queues))
 
 
 def _team_share(one: DrawnQueues, queues: Queues) -> bool:
@@ -169,4 +205,15 @@ _CHECKS: dict[str, Callable[[DrawnQueues, Queues], bool]] = {
         if j in one.hurried
     ),
     "rack_hours": _rack_hours,
+    "at_least": lambda one, queues: _of_team(one, queues, "red") >= one.limits["wanted"],
+    "exactly": lambda one, queues: _of_team(one, queues, "red") == one.limits["wanted"],
+    "together": lambda one, queues: all((a in _jobs(queues)) == (b in _jobs(queues)) for a, b in one.pairs),
+    "must": lambda one, queues: _jobs(queues) >= set(one.must),
+    "cover": lambda one, queues: all(queues.get(n) for n in one.cover),
+    "floor": lambda one, queues: (
+        sum(one.time[j, n] for n, queue in queues.items() for j in queue if one.rack[n] == "r1") >= one.limits["least"]
+    ),
+    "level": lambda one, queues: len(queues.get("n0", [])) == len(queues.get("n1", [])),
+    "instead": lambda one, queues: all(a in _jobs(queues) or b in _jobs(queues) for a, b in one.pairs),
+    "behind": lambda one, queues: set(one.hurried) <= {j for queue in queues.values() for j in queue[:-1]},
 }

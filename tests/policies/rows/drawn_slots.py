@@ -15,6 +15,7 @@ Slots = Mapping[tuple[str, str], list[int]]  # of a job on a node, in order
 Loads = Mapping[tuple[str, int], float]  # of a node in a slot
 WORLDS = ("occupied", "start", "serving")
 RULES = ("office_power", "team_at_once", "apart", "carbon", "per_node", "few_nodes")
+DEMANDS = ("at_least", "exactly", "together", "must", "cover", "floor", "level", "instead")
 HORIZON = 12
 OFFICE = range(4, 9)
 
@@ -39,6 +40,8 @@ class DrawnSlots:
     grams: dict[int, int] = field(default_factory=dict)
     load: dict[int, int] = field(default_factory=dict)
     pairs: list[tuple[str, str]] = field(default_factory=list)
+    must: list[str] = field(default_factory=list)
+    cover: list[int] = field(default_factory=list)
     limits: dict[str, int] = field(default_factory=dict)
 
 
@@ -72,6 +75,20 @@ def drawn_slots(seed: int) -> DrawnSlots:
     }
     shuffled = [jobs[at] for at in rng.permutation(len(jobs))]
     one.pairs = [(shuffled[0], shuffled[1]), (shuffled[2], shuffled[3]), (shuffled[4], shuffled[5])]
+    one.text = text_of(one)
+    return one
+
+
+def drawn_slot_demands(seed: int) -> DrawnSlots:
+    """Return the model of a seed with one to three demands, and perhaps a limit that does not concern loads."""
+    rng = np.random.default_rng([71, seed])
+    one = drawn_slots(seed)
+    rules = [DEMANDS[seed % len(DEMANDS)], *(str(r) for r in rng.choice(DEMANDS, int(rng.integers(0, 3))))]
+    rules += [str(rng.choice([r for r in RULES if r != "office_power"]))] if rng.random() < 0.5 else []
+    one.rules = tuple(dict.fromkeys(rules))
+    one.must = [str(j) for j in rng.choice(one.jobs, 2, replace=False)]
+    one.cover = [int(h) for h in rng.choice(np.arange(1, HORIZON + 1), 2, replace=False)]
+    one.limits.update(wanted=int(rng.integers(1, 4)), least=int(rng.integers(3, 5 * len(one.nodes))))
     one.text = text_of(one)
     return one
 
@@ -111,7 +128,7 @@ def text_of(one: DrawnSlots) -> str:
     return f"""
 model Slotted {{
   set Jobs;  set Nodes;  set Teams;  set Services;  set Pairs within Jobs cross Jobs;
-  set Slots = 1..{HORIZON};
+  set Slots = 1..{HORIZON};  set Must within Jobs;  set Cover within Slots;
   param length[Jobs] integer >= 1;  param due[Jobs] integer;  param watts[Jobs];  param value[Jobs];
   param team[Jobs] within Teams;  param idle[Nodes];  param tariff[Slots];  param grams[Slots];  param load[Slots];
   var run[j in Jobs, n in Nodes, h in Slots {variable}] binary;
@@ -145,6 +162,7 @@ policy Valley for Slotted extends Early {{
 scenario S for Slotted {{
   Jobs = {{ {", ".join(one.jobs)} }};  Nodes = {{ {", ".join(one.nodes)} }};  Teams = {{ red, blue }};
   Services = {{ i }};  Pairs = {{ {", ".join(f"({a}, {b})" for a, b in one.pairs)} }};
+  Must = {{ {", ".join(one.must)} }};  Cover = {{ {", ".join(str(h) for h in one.cover)} }};
 {_table("Jobs: length", one.length)}{_table("Jobs: due", one.due)}{_table("Jobs: watts", one.watts)}\
 {_table("Jobs: value", one.value)}{_table("Jobs: team", one.team)}{_table("Nodes: idle", one.idle)}\
 {_table("Slots: tariff", one.tariff)}{_table("Slots: grams", one.grams)}{_table("Slots: load", one.load)}\
@@ -164,6 +182,15 @@ _ROWS = {
     "per_node": "constraint per_node[n in Nodes]: sum[j in Jobs] does[j, n] <= {per_node};",
     "few_nodes": "var up[Nodes] binary;\n  constraint opens[j in Jobs, n in Nodes, h in Slots]: at[j, n, h] <= up[n];\n"
     "  constraint few_nodes: sum[n in Nodes] up[n] <= {nodes};",
+    "at_least": 'constraint at_least: sum[j in Jobs, n in Nodes where team[j] == "red"] does[j, n] >= {wanted};',
+    "exactly": 'constraint exactly: sum[j in Jobs, n in Nodes where team[j] == "red"] does[j, n] == {wanted};',
+    "together": "constraint together[(a, b) in Pairs]: sum[n in Nodes] does[a, n] == sum[n in Nodes] does[b, n];",
+    "must": "constraint must[j in Must]: sum[n in Nodes] does[j, n] == 1;",
+    "cover": "constraint cover[h in Cover]: sum[j in Jobs, n in Nodes] at[j, n, h] >= 1;",
+    "floor": f"constraint floor: sum[j in Jobs, n in Nodes, h in Slots where {OFFICE.start} <= h and h < {OFFICE.stop}]"
+    " at[j, n, h] >= {least};",
+    "level": 'constraint level: sum[j in Jobs] does[j, "n0"] == sum[j in Jobs] does[j, "n1"];',
+    "instead": "constraint instead[(a, b) in Pairs]: sum[n in Nodes] (does[a, n] + does[b, n]) >= 1;",
 }
 
 
@@ -220,6 +247,14 @@ def _per_node(one: DrawnSlots, slots: Slots, loads: Loads) -> bool:
     return all(sum(n == node for _, node in slots) <= one.limits["per_node"] for n in one.nodes)
 
 
+def _jobs(slots: Slots) -> set[str]:
+    return {j for j, _ in slots}
+
+
+def _of_team(one: DrawnSlots, slots: Slots, team: str) -> int:
+    return sum(one.team[j] == team for j in _jobs(slots))
+
+
 def _few_nodes(one: DrawnSlots, slots: Slots, loads: Loads) -> bool:
     return len({n for _, n in slots}) <= one.limits["nodes"]
 
@@ -227,4 +262,12 @@ def _few_nodes(one: DrawnSlots, slots: Slots, loads: Loads) -> bool:
 _CHECKS: dict[str, Callable[[DrawnSlots, Slots, Loads], bool]] = {
     "office_power": _office_power, "team_at_once": _team_at_once, "apart": _apart, "carbon": _carbon,
     "per_node": _per_node, "few_nodes": _few_nodes,
+    "at_least": lambda one, slots, loads: _of_team(one, slots, "red") >= one.limits["wanted"],
+    "exactly": lambda one, slots, loads: _of_team(one, slots, "red") == one.limits["wanted"],
+    "together": lambda one, slots, loads: all((a in _jobs(slots)) == (b in _jobs(slots)) for a, b in one.pairs),
+    "must": lambda one, slots, loads: _jobs(slots) >= set(one.must),
+    "cover": lambda one, slots, loads: all(_at(slots, h) for h in one.cover),
+    "floor": lambda one, slots, loads: sum(len(_at(slots, h)) for h in OFFICE) >= one.limits["least"],
+    "level": lambda one, slots, loads: sum(n == "n0" for _, n in slots) == sum(n == "n1" for _, n in slots),
+    "instead": lambda one, slots, loads: all(a in _jobs(slots) or b in _jobs(slots) for a, b in one.pairs),
 }  # fmt: skip

@@ -69,7 +69,11 @@ def test_without_rows_asked_plans_break_rules(monkeypatch: pytest.MonkeyPatch) -
     """Most of the drawn rules bind: without them other plans come out."""
     from gpusched_dsl.policies.slotted import run
 
-    monkeypatch.setattr(run, "slotted_plan_that_obeys", lambda *given, starts: given[4](None, given[1].cluster.order))
+    monkeypatch.setattr(
+        run,
+        "slotted_plan_that_obeys",
+        lambda passes: passes.values(passes.place(None, passes.instance.cluster.order, None)),
+    )
     broken = 0
     for seed in range(SEEDS):
         one = drawn_slots(seed)
