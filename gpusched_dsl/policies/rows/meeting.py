@@ -2,7 +2,7 @@
 
 The order of the queue is changed (`demands.py`), then a search begins with an empty plan (`demand_search.py`), then a
 solver places the fewest jobs that meet all demands (`completion.py`), and the pass adds the others. A row that cannot
-be met would only keep jobs from running: it is not asked, and the plan is broken.
+be met would only keep jobs from running: it is not asked, and the plan is broken. After that only the order changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from gpusched_dsl.policies.rows.guard import Running
 from gpusched_dsl.policies.workload import NONE
 
 _MOST_STEPS = 60  # passes with other queues
-_MOST_SEARCHES = 4  # where rows are given up, and the others may be met
 
 
 class AskedRows(SearchRows, Protocol):
@@ -70,7 +69,7 @@ def meet_demands(
 
     `run` makes a plain pass; `fewest` asks the solver for jobs.
     """
-    met, repair, asked, searches, least = Met(rows, order), QueueRepair(order), False, _MOST_SEARCHES, int(NONE)
+    met, repair, searched, least = Met(rows, order), QueueRepair(order), False, int(NONE)
     for step in range(_MOST_STEPS + 1):
         found = run(met)
         row = met.rows.unmet(found)
@@ -85,14 +84,12 @@ def meet_demands(
                 met = Met(mended, queue, len(repair.front))
                 continue  # else a row cannot be met without the jobs that were taken out
         rows = met.rows.for_queue(order)
-        better = _searched(Met(rows, order), run) if searches > 0 else None
-        searches -= 1
-        if better is None and not asked:
-            asked, placed = True, fewest()
-            if placed is not None:
+        if not searched:
+            searched, better = True, _searched(Met(rows, order), run)
+            if better is None and (placed := fewest()) is not None:
                 better = _searched(Met(rows.with_jobs(placed), order, placed=placed), run)
-        if better is not None:
-            return better
+            if better is not None:
+                return better
         repair, met = QueueRepair(order), Met(rows.without(least if step < _MOST_STEPS else int(NONE)), order)
     return met
 

@@ -74,3 +74,16 @@ def test_a_job_that_no_later_turn_can_place_goes_first(policy: str) -> None:
     result = gs.loads(NARROW).solve("S", policy)
     places = {job: gpu for job, gpu, _, value in result["run"].rows() if value is not None and value > 0.5}
     assert (result.status, places) == ("feasible", {"a": "g3", "b": "g3", "c": "g1", "d": "g3"})
+
+
+BEHIND = 'constraint last[p in Places where p == 1]: sum[g in GPUs] (run["a", g, p] + run["b", g, p]) == 0;'
+
+
+@pytest.mark.parametrize("policy", ["TimeFIFO", "EarliestFinishFIFO", "EarliestFinishSJF"])
+def test_jobs_that_need_others_behind_them_are_placed_together_with_these(policy: str) -> None:
+    """No pass can append `a` or `b`: each would be the last of its queue at first."""
+    wanted = 'constraint wanted: sum[g in GPUs, p in Places] (run["a", g, p] + run["b", g, p]) >= 2;'
+    status, found = queues(f"{BEHIND} {wanted}", policy)
+    assert status == "feasible"
+    assert {"a", "b"} <= {j for queue in found.values() for j in queue[:-1]}
+    assert sorted("".join(found.values())) == list("abcdef")

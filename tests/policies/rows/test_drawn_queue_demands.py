@@ -40,9 +40,9 @@ def test_all_demands_are_drawn_and_most_can_be_met() -> None:
     assert sum(can_be_met(seed, is_sorted=True) for seed in range(12)) >= 7
 
 
-@pytest.mark.parametrize("seed", [3, 26, 34])
+@pytest.mark.parametrize("seed", [3, 34])
 def test_demands_are_met(seed: int) -> None:
-    """Another order of the queue meets those of the first; those of the others have no such order."""
+    """Another order of the queue meets those of the first; those of the second have no such order."""
     assert_met(seed)
 
 

@@ -41,9 +41,9 @@ def test_all_demands_are_drawn_and_most_can_be_met() -> None:
     assert sum(can_be_met(seed, "start") for seed in range(12)) >= 8
 
 
-@pytest.mark.parametrize("seed", [0, 15, 23, 27])
+@pytest.mark.parametrize("seed", [0, 27])
 def test_demands_are_met(seed: int) -> None:
-    """Another order of the queue meets those of the first; those of the others have no such order for some policy."""
+    """Another order of the queue meets those of the first; those of the second have no such order for some policy."""
     assert_met(seed)
 
 
