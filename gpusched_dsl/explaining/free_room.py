@@ -338,13 +338,13 @@ def _ways_with_room(options: PlaceOptions, workers: Ints) -> Bools:
 
 
 def _multiples(options: PlaceOptions, uses: Floats) -> Bools:
-    """Return which options have amounts that a part uses once, or several times."""
+    """Return which options have amounts that a part uses once, or, of a gang, several times."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        times = np.where(options.amounts > 0, uses / options.amounts, np.nan)
-    whole = np.nanmax(np.where(np.isnan(times), -np.inf, times), axis=1, initial=1.0)
-    counts = np.maximum(np.rint(whole), 1.0)
-    found: Bools = (np.abs(options.amounts * counts[:, None] - uses) <= TOLERANCE * np.maximum(1.0, uses)).all(axis=1)
-    return found
+        times = np.where(options.amounts > 0, uses / options.amounts, 1.0)
+    counts = np.where(options.workers > 1, np.maximum(np.rint(times.max(axis=1, initial=1.0)), 1.0), 1.0)
+    equal = np.abs(options.amounts * counts[:, None] - uses) <= TOLERANCE * np.maximum(1.0, uses)
+    found: Bools = np.all(equal, axis=1, keepdims=True)
+    return found[:, 0]
 
 
 def _count(uses: Floats, amounts: Floats) -> int:

@@ -86,7 +86,8 @@ class RowLimit:
     """A row of the model that excludes the job: `jobs` use `used` of at most `limit`, each `uses`, and it `adds` more.
 
     `doc` is the description of the constraint, `places` are those from which the row excludes the job, empty for all.
-    Amounts are None for a row of another form. `combined`: it excludes the job only together with others.
+    Amounts are None for a row that other variables link to jobs. `combined`: it excludes the job only together with
+    others.
     """
 
     row: str
@@ -107,7 +108,7 @@ class RowLimit:
             return f"there it would violate at least the constraint {name}"
         text = f"the constraint {name} excludes it" + (f" from {names_text(self.places)}" if self.places else "")
         if self.used is None or self.limit is None or self.adds is None:
-            return text
+            return text + (f", because of {names_text(self.jobs)}" if self.jobs else "")
         used, limit, adds = (with_unit(short(v), self.unit) for v in (self.used, self.limit, self.adds))
         if not self.jobs:
             return f"{text}: at most {limit}, the job needs {adds}"

@@ -245,6 +245,38 @@ def test_words(reason: JobReason, lines: list[str]) -> None:
     assert words(reason) == lines
 
 
+def test_a_running_job_has_the_amount_of_its_way() -> None:
+    """With ways of 1, 2 and 3 GPUs on one node it runs with 3, and is no gang of three workers."""
+    ways = PlaceOptions.of_one_node(np.array([1, 1, 1, 0]), np.array([[1.0], [2.0], [3.0], [3.0]]))
+    found = FULL.running_reason(ways, 1)
+    assert (found.needs[0].workers, found.needs[0].amounts) == (1, (3.0,))
+    assert words(found)[1] == "n1 has room for it too"
+    spread = cluster(("g", 0, [4.0], 3.0), ("g", 2, [2.0], 3.0)).running_reason(gang([0, 1, 2], 2, 3, 2), 0)
+    assert words(spread)[0] == (
+        "runs as 3 workers of 2 GPUs each: 2 on n1, 1 on n3, and ends at 3 h by its stated length"
+    )
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_running_jobs_are_those_of_a_simulation(seed: int) -> None:
+    """The other places with room are those that have it once the job is gone."""
+    case = random_case(random.Random(1000 + seed))
+    for job in {p[0] for p in case.parts if any(p[2][: len(case.room.resources)])}:
+        own = [p for p in case.parts if p[0] == job]
+        if len(own) > 1 or not any(u for u, r in zip(own[0][2], case.room.resources, strict=True) if r.name):
+            continue
+        _, here, uses, end = own[0]
+        shown_uses = [u if r.name else 0 for u, r in zip(uses, case.room.resources, strict=True)]
+        options = [(p, shown_uses, p, 1, 1) for p in range(len(case.capacity))]
+        rest = Case(case.room, case.capacity, [p for p in case.parts if p[0] != job], options)
+        found = case.room.running_reason(Case(case.room, case.capacity, case.parts, options).arrays, job)
+        fitting = {f"n{p}" for p in ways_with_room(rest, -inf) if p != here}
+        assert (found.kind, [room.name for room in found.rooms]) == (RUNS, [f"n{here}"])
+        assert set(found.fitting) == fitting
+        assert found.end == (end if end < inf else None)
+        assert found.needs[0].amounts == tuple(shown_uses)
+
+
 def test_many_names_are_counted() -> None:
     ahead = [JobAhead(f"j{k}", "waits") for k in range(8)]
     assert "ahead of it: j0, j1, j2, j3, j4 and 3 more;" in words(FULL.waiting_reason(on([0], 4), ahead))[0]

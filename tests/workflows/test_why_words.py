@@ -104,6 +104,59 @@ scenario S for Racks {
 }
 """
 
+USERS = """
+model Users {
+  set People;  set Nodes;  set Jobs;
+  param user[Jobs] within People;  param gpus[Nodes] integer;
+  param need[Jobs] integer;  param submitted[Jobs] in h;  param hours[Jobs] in h;  param remaining[Jobs] default 1;
+  var run[Jobs, Nodes] binary;  var serves[People, Nodes] binary;
+  minimize waiting: sum[j in Jobs] (1 - sum[n in Nodes] run[j, n]);
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint room[n in Nodes]: sum[j in Jobs] need[j] * run[j, n] <= gpus[n];
+  constraint belongs[j in Jobs, n in Nodes]: run[j, n] <= serves[user[j], n];
+  constraint one_user[n in Nodes] "a node per user": sum[u in People] serves[u, n] <= 1;
+  placement run[j, n] { job j;  node n;  uses need[j] of gpus[n];  lasts remaining[j] * hours[j]; }
+}
+policy Fifo for Users {
+  order j in Jobs by submitted[j];
+  choose n in Nodes by gpus[n];
+  place best_fit, new_node, next_choice, postpone;
+  keep running;
+}
+online Live for Users {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion;
+  carry remaining[j] = remaining[j];
+}
+scenario S for Users {
+  People = { ann, bob };
+  table Nodes: gpus = n1 4  n2 4;
+  table Jobs: user need submitted[h] hours[h] = a ann 1 0 2  b ann 4 0.1 3  c bob 1 0.2 1;
+}
+"""
+
+RACK_CAP = """
+import "gsdsl:gangs/online.gsm";
+model Capped extends Gangs {
+  param most[Racks] integer;
+  constraint cap[r in Racks] "workers in a rack":
+    sum[j in Jobs, n in Nodes where rack[n] == r] worker[j, n] <= most[r];
+}
+online Each for Capped {
+  arrive j in Jobs at submitted[j];
+  replan on arrival, completion;
+  carry remaining[j] = remaining[j];
+  carry held[j, n] = worker[j, n];
+}
+scenario Small for Capped {
+  Racks = { r1, r2 };
+  most["r1"] = 5;  most["r2"] = 4;
+  table Nodes: rack gpus = n1 r1 4  n2 r1 4  n3 r2 4;
+  table Jobs: workers submitted[h] length[h] deadline[h] weight[$/h] =
+    a 4 0 4 8 1  b 4 0 6 10 1  c 2 0.5 2 20 1  d 9 0.5 1 20 1;
+}
+"""
+
 # A GPU in a mode: two small instances at positions 0 and 1, or a large one at 0.
 MODES = """
 model Mig {
@@ -211,16 +264,33 @@ def test_gangs(job: str, method: str, lines: list[str]) -> None:
     assert words(GANGS, job, 0.7, method, "EveryEvent") == lines
 
 
-@pytest.mark.parametrize("method", ["Fifo", "highs"])
-def test_a_row_about_other_variables_is_named(method: str) -> None:
-    """A node of the first rack is on, so that no other one may be; the second rack has no power."""
-    found = gs.loads(POWER).why("b", 0.5, method=method)
-    assert found.reason is not None
-    assert found.reason.kind == "row"
-    assert len(found.reason.fitting) == 2
-    assert found.reason.lines(found.clock.text)[1] == (
-        "there it would violate at least the constraint `power[r1]` (power of a rack)"
+def test_rows_that_exclude_gangs() -> None:
+    """The free node is in a rack of which one more worker may be used; the job of 9 workers needs all three nodes."""
+    assert words(RACK_CAP, "c", 0.7, "FIFO", "Each") == [
+        "needs 2 workers of 1 GPU each, and there is room for it on n2; next end: a at 4 h, then the constraint leaves "
+        "room for it",
+        "the constraint `cap[r1]` (workers in a rack) excludes it: a uses 4 of at most 5, the job adds 2",
+    ]
+    assert words(RACK_CAP, "d", 0.7, "FIFO", "Each")[1] == (
+        "the constraint `cap[r2]` (workers in a rack) excludes it, because of b"
     )
+
+
+def test_rows_about_other_variables_are_named() -> None:
+    """A node of the first rack is on, so that no other one may be; the second rack has no power."""
+    assert words(POWER, "b", 0.5, "Fifo") == [
+        "needs 2 GPUs, and 2 nodes (n2, n3) have room for it; ahead of it: a",
+        "the constraint `power[r1]` (power of a rack) excludes it from n2, because of a",
+        "the constraint `power[r2]` (power of a rack) excludes it from n3",
+    ]
+
+
+def test_a_node_per_user() -> None:
+    """The node of `ann` has room for the job of `bob`: rows that only link a job to its user are not named."""
+    assert words(USERS, "c", 0.5, "Fifo") == [
+        "needs 1 GPU, and n1 has room for it",
+        "the constraint `one_user[n1]` (a node per user) excludes it, because of a",
+    ]
 
 
 def test_places_that_rows_exclude_are_no_other_places() -> None:

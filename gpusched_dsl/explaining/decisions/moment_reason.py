@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from gpusched_dsl.explaining.decisions.counterfactuals import CHOSEN, CounterfactualProblem
 from gpusched_dsl.explaining.decisions.model_room import JobRoom, ModelRoom
 from gpusched_dsl.explaining.decisions.policy_trace import Turn
-from gpusched_dsl.explaining.decisions.row_limits import excluded_elements, named_rows, row_limits
+from gpusched_dsl.explaining.decisions.row_limits import RowLimits
 from gpusched_dsl.explaining.free_room import PlaceOptions, take
 from gpusched_dsl.explaining.job_reason import (
     NEVER,
@@ -113,16 +114,18 @@ class MomentReason:
 
     def _rows(self, elements: Ints, workers: int) -> tuple[RowLimit, ...]:
         """Return side rows that exclude the job from elements."""
-        elements = elements[elements >= 0]
+        return self._limits.of(elements[elements >= 0], workers)
+
+    @cached_property
+    def _limits(self) -> RowLimits:
+        """The side rows: those that roles do not explain. Of slots, roles explain none."""
         side = side_model(self.model)
         kept = side.rows.constraints
-        names = kept if self.slot is not None else side.checked.constraints
-        return row_limits(self.question, names, kept, elements, workers) if len(elements) else ()
+        return RowLimits(self.question, kept if self.slot is not None else side.checked.constraints, kept)
 
     def _allowed(self, options: PlaceOptions, elements: Ints) -> PlaceOptions:
         """Return the options (elements of the family) that no single side row excludes."""
-        excluded = excluded_elements(self.question, side_model(self.model).rows.constraints, elements)
-        return take(options, ~excluded & (elements >= 0))
+        return take(options, (elements >= 0) & ~self._limits.excluded(elements))
 
     def _relaxed(self, elements: Ints) -> tuple[RowLimit, ...]:
         """Return the rows that a solver would relax to run the job in one of these elements."""
@@ -130,15 +133,17 @@ class MomentReason:
         if not len(elements) or self.question.clock.over:
             return ()
         forced = self.question.force_running(elements)
-        return () if forced.cost is not None else named_rows(self.question, forced.row_names)
+        return () if forced.cost is not None else self._limits.named(forced.row_names)
 
     def _next_end(self, row: RowLimit) -> NextEnd | None:
         """Return the first end of a job in a row, and whether the row then leaves room."""
+        if row.used is None or row.limit is None or row.adds is None:
+            return None
         room, ends = self.room, self.states.ends
         codes = dict(zip(room.labels(room.job_at, np.arange(len(ends))), range(len(ends)), strict=True))
         known = [(float(ends[codes[job]]), job, uses) for job, uses in zip(row.jobs, row.uses, strict=True)]
         known = [one for one in known if np.isfinite(one[0])]
-        if not known or row.used is None or row.limit is None or row.adds is None:
+        if not known:
             return None
         time, job, _ = min(known)
         left = row.used - sum(uses for end, _, uses in known if end <= time)
