@@ -199,7 +199,8 @@ class ClusterRoom:
 
         `options` are all that the job has, the parts that it has now among them.
         """
-        own = np.flatnonzero((self.job == job) & (self.uses[:, ~self._is_hidden] > 0).any(axis=1))
+        visible = np.where(self._is_hidden, 0.0, self.uses)
+        own = np.flatnonzero((self.job == job) & (visible > 0).any(axis=1))
         rest = self.without(job)
         here = np.isin(options.place, self.place[own])
         here_names = self._names(self.place[own])
@@ -208,15 +209,16 @@ class ClusterRoom:
         rooms, amounts, total = [], None, 0
         for part in own.tolist():
             place = int(self.place[part])
-            at = np.flatnonzero((options.place == place) & _multiples(options, self.uses[part]))
+            at = np.flatnonzero((options.place == place) & _multiples(options, visible[part]))
             count = 1
             if len(at):
                 amounts = options.amounts[at[0]]
-                count = _count(self.uses[part], amounts)
+                count = _count(visible[part], amounts)
             total += count
             rooms.append(self._place_room(place, count))
-        used = self.uses[own[0]] if amounts is None else amounts
-        types = tuple(dict.fromkeys(room.type for room in rooms if room.type)) if len(self.all_types) > 1 else ()
+        used = visible[own[0]] if amounts is None else amounts
+        types = tuple(dict.fromkeys(room.type for room in rooms))
+        types = types if len(types) == 1 < len(self.all_types) else ()
         spread = all(room.workers == 1 for room in rooms)
         end = float(self.end[own].max())
         return JobReason(
