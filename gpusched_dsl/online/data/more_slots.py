@@ -7,7 +7,7 @@ a value in it. All values in an unknown slot equal those in the last known slot 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,10 +24,14 @@ from gpusched_dsl.online.data.updates import rebuild
 
 @dataclass(frozen=True, eq=False)
 class KnownSlots:
-    """For each parameter that data give by slot: which slots are known. Parameters that a run carries are omitted."""
+    """For each parameter that data give by slot: which slots are known. Parameters that a run carries are omitted.
+
+    `before` has the last known slot before the first one, if the run has forgotten slots.
+    """
 
     root: str
     known: Mapping[str, Bools]
+    before: Mapping[str, int | str] = field(default_factory=dict)
 
     @staticmethod
     def of(base: Base, root: str, carried: Iterable[str]) -> KnownSlots:
@@ -44,8 +48,17 @@ class KnownSlots:
         for name, known in self.known.items():
             if not known[slots].all():
                 before = np.flatnonzero(known)
-                found[name] = labels[int(before[-1])] if len(before) else None
+                found[name] = labels[int(before[-1])] if len(before) else self.before.get(name)
         return found
+
+    def without(self, base: Base, first: int) -> KnownSlots:
+        """Return the known slots of a run that forgets those before `first`."""
+        labels, before = base.store.universes[self.root].labels, dict(self.before)
+        for name, known in self.known.items():
+            passed = np.flatnonzero(known[:first])
+            if len(passed):
+                before[name] = labels[int(passed[-1])]
+        return KnownSlots(self.root, {name: known[first:] for name, known in self.known.items()}, before)
 
 
 def slot_place(domain: Domain, root: str) -> int | None:
@@ -98,7 +111,8 @@ def with_slots(base: Base, known: KnownSlots, count: int) -> tuple[Base, KnownSl
             which = laws.which if rows is None else laws.which[rows]
             ready[name] = LawSlice(RandomLaws(domain, laws.laws, which), whole)
     unknown = np.zeros(more, dtype=np.bool_)
-    return rebuild(base, ready), KnownSlots(root, {n: np.concatenate((k, unknown)) for n, k in known.known.items()})
+    more_known = {n: np.concatenate((k, unknown)) for n, k in known.known.items()}
+    return rebuild(base, ready), KnownSlots(root, more_known, known.before)
 
 
 def with_known(base: Base, known: KnownSlots, given: Mapping[str, Iterable[int | str]]) -> tuple[Base, KnownSlots]:
@@ -125,10 +139,10 @@ def with_known(base: Base, known: KnownSlots, given: Mapping[str, Iterable[int |
         kept = np.where(rows >= 0, rows, np.arange(len(rows)))
         ready[name] = KnownValues.of(param.values[kept])
     if not ready:
-        return base, KnownSlots(known.root, flags)
+        return base, KnownSlots(known.root, flags, known.before)
     whole = InstanceView(base.store.universes, {})
     others = {name: base.given(name, whole) for name in base.model.data_order if name in base.input_names}
-    return rebuild(base, {**others, **ready}), KnownSlots(known.root, flags)
+    return rebuild(base, {**others, **ready}), KnownSlots(known.root, flags, known.before)
 
 
 def _longer(domain: Domain, root: str, universe: Universe, before: int) -> tuple[Domain, Ints | None]:

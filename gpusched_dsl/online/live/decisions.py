@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from msgspec import UNSET
 
@@ -65,24 +65,23 @@ def _by_key(name: str, values: VariableValues, slots: str, codes: PlanCodes) -> 
 
 
 def later_slots(
-    plan: CurrentPlan, variable: str, slots: str, first: int, until: int, codes: PlanCodes, length: float,
-    clock: LiveClock,
+    plan: CurrentPlan, variable: str, slots: str, first: int, until: int, codes: PlanCodes,
+    start_of: Callable[[int], float], clock: LiveClock,
 ) -> Iterator[LaterSlot]:  # fmt: skip
     """Yield the slots after `first` and before `until` in which the placement differs from that in the slot before."""
     before = in_slot(plan, slots, first, {variable}, codes)
     for slot in range(first + 1, until):
         now = in_slot(plan, slots, slot, {variable}, codes)
         if differ(now, before, slots, codes):
-            at = slot_time(slot, slots, codes, length, clock)
+            at = slot_time(slot, slots, codes, start_of(slot), clock)
             given = now.values.get(variable)
             entries = [] if given is None else _entries(variable, given, codes)
             yield LaterSlot(slot=at.slot, time=at.time, date=at.date, entries=entries)
         before = now
 
 
-def slot_time(slot: int, slots: str, codes: PlanCodes, length: float, clock: LiveClock) -> SlotTime:
-    """Return the label, the start and the date of a slot."""
-    time = slot * length
+def slot_time(slot: int, slots: str, codes: PlanCodes, time: float, clock: LiveClock) -> SlotTime:
+    """Return the label, the start and the date of a slot that begins at a time."""
     return SlotTime(slot=codes.store.universes[slots].labels[slot], time=time, date=clock.date(time) or UNSET)
 
 

@@ -28,7 +28,7 @@ def run_until(loop: Loop, time: float) -> str:
     """
     near = loop.world.tolerance() + 1e-9 * max(1.0, abs(time))
     if isinstance(loop, SlotLoop):
-        while loop.slot < loop.window.horizon and (loop.slot + 1) * loop.setup.slot_length <= time + near:
+        while loop.slot < loop.window.horizon and loop.start_of(loop.slot + 1) <= time + near:
             if ended := loop.step():
                 return ended
         loop.observe_events()

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.data.slicing import KnownValues
+from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -26,14 +26,17 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import LoopClock
 from gpusched_dsl.online.data.more_slots import KnownSlots, check_slots, slot_place, with_known, with_slots
 from gpusched_dsl.online.data.past import CurrentPlan
+from gpusched_dsl.online.data.updates import with_only
 from gpusched_dsl.online.live.decisions import decision_of, differ, in_slot, later_slots, slot_time
 from gpusched_dsl.online.live.event_data import values_by_subscripts
 from gpusched_dsl.online.live.labels import refuse
 from gpusched_dsl.online.live.messages import BORDER, AnyEvent, Completion, Decided, End, NodeDown, Value, Withdrawal
+from gpusched_dsl.online.loops import forgetting_slots
 from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.event_check import Candidate, check_event
 from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.loops.external_run import ExternalLoop
+from gpusched_dsl.online.loops.forgetting_slots import reads_passed_slots
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.planners.protocol import PlanningRequest
@@ -62,8 +65,9 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         self.known_slots = KnownSlots.of(self.base, self.window.root, carried)
         self._planned_base = self.base  # the data of the last plan
         self._shown = CurrentPlan()  # the values in effect, as last reported
+        self._forgets_slots = self._forgets and not reads_passed_slots(self.online, self.base, self.window.root)
         self._is_ending = False
-        self._unplanned = (0, 0)  # slots without a plan, and the first of them
+        self._unplanned = (0, 0)  # slots without a plan, and the first of them, counted from the start of the run
         self._repeated: dict[str, int | str | None] = {}  # by the current plan
         self._repeating: dict[str, tuple[int, int | str | None]] = {}  # by parameter: plans, and the first last slot
 
@@ -77,15 +81,16 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         running, planned = self.world.running, self.allocations
         if planned is None:
             return running
-        passed = (planned.slot >= self.slot) & ((planned.slot + 1) * self.setup.slot_length <= time)
+        ends = (planned.slot + 1 + self.forgotten_slots) * self.setup.slot_length
+        passed = (planned.slot >= self.slot) & (ends <= time)
         return np.union1d(running, planned.job[passed & self._are_present(planned.job)])
 
     def pass_time(self, time: float) -> None:
-        length, near = self.setup.slot_length, self.world.tolerance()
-        present = math.floor((time + near) / length)
+        near = self.world.tolerance()
+        present = math.floor((time + near) / self.setup.slot_length) - self.forgotten_slots
         if self.allocations is None:
             self.slot = max(self.slot, present)  # nothing was planned until then
-        while (border := self.slot * length) < time - near:
+        while (border := self.plan_time()) < time - near:
             self._advance(border)
             if self.slot >= present and self._plan_is_due():
                 break
@@ -111,7 +116,7 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         now = self._in_slot(self.slot - 1)
         if differ(now, self._shown, self.window.root, self.codes):
             self._shown = now
-            at = slot_time(self.slot - 1, self.window.root, self.codes, self.setup.slot_length, self.live_clock)
+            at = slot_time(self.slot - 1, self.window.root, self.codes, self.start_of(self.slot - 1), self.live_clock)
             record = decision_of(self.steps[-1], now, self.setup.kept_variables, self.codes)
             record.time, record.why, record.seconds, record.slot = self.world.now, [BORDER], 0.0, at
             self._unreported.append(record)
@@ -120,7 +125,7 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         """Let slots pass that no plan has decided: up to the present one if a plan is due there."""
         until = max(present, self.slot + 1)
         count, first = self._unplanned
-        self._unplanned = count + until - self.slot, first if count else self.slot
+        self._unplanned = count + until - self.slot, first if count else self.slot + self.forgotten_slots
         self.slot = until
 
     def decide(self, why: tuple[str, ...] = ()) -> PlanningResult | None:
@@ -163,6 +168,41 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
             base, self.known_slots = with_slots(self.base, self.known_slots, count + self.window.lookahead)
             self.use_data(base)
 
+    def forget(self) -> None:
+        super().forget()
+        first = self.slot - forgetting_slots.KEPT
+        if self.allocations is not None:  # `carry` reads the slots of the last plan
+            first = min(first, self.first_planned_slot)
+        if not self._forgets_slots or self.slot < 2 * forgetting_slots.KEPT or first <= 0:
+            return
+        root = self.window.root
+        part = InstanceView(self.base.store.universes, {root: self.base.all_codes(root)[first:]})
+        try:
+            base = with_only(self.base, part)
+        except DiagnosticError:  # a check of the model needs the other slots
+            self._forgets_slots = False
+            return
+        if self.current_plan is not None:
+            self.current_plan = CurrentPlan(self.codes.all_inner(self.current_plan.values, part))
+        self._shown = CurrentPlan(self.codes.all_inner(self._shown.values, part))
+        if self.past is not None:
+            past = self.past.translated(
+                lambda values: self.codes.all_inner(values, part),
+                lambda name, columns: self._inner(part, name, columns),
+            )
+            executed = tuple(
+                span if span.slots is None else structs.replace(span, slots=span.slots - first)
+                for span in past.executed
+            )
+            self.past = structs.replace(past, executed=executed)
+        self.known_slots = self.known_slots.without(self.base, first)
+        self.forgotten_slots += first
+        for name in ("slot", "first_planned_slot", "committed_until", "planned_until", "charged_until"):
+            setattr(self, name, getattr(self, name) - first)
+        self.use_data(base)
+        self._planned_base = base
+        self.last_result, self.columns, self.allocated_jobs = None, (), self.world.running[:0]
+
     def use_data(self, base: Base) -> None:
         super().use_data(base)
         if hasattr(self, "window"):
@@ -190,15 +230,16 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
 
     def _described(self, plan: CurrentPlan, violation: str = "") -> Decided:
         """Return the record of the last plan with the values in effect in the slot that was begun last."""
-        root, codes, length = self.window.root, self.codes, self.setup.slot_length
-        slot = self.slot - 1
+        root, codes, slot = self.window.root, self.codes, self.slot - 1
         record = decision_of(self.steps[-1], plan, self.setup.kept_variables, codes, violation)
-        record.slot = slot_time(slot, root, codes, length, self.live_clock)
+        record.slot = slot_time(slot, root, codes, self.start_of(slot), self.live_clock)
         if self.current_plan is not None and slot < self.planned_until:
             planned = self._executed_plan()
             assert planned is not None
             until, variable = self.planned_until, self.placement.variable
-            record.later = list(later_slots(planned, variable, root, slot, until, codes, length, self.live_clock))
+            record.later = list(
+                later_slots(planned, variable, root, slot, until, codes, self.start_of, self.live_clock)
+            )
         record.repeated = self._repeated or UNSET
         return record
 
@@ -233,6 +274,9 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         base, known = self.base, self.known_slots
         first = base.store.universes[self.window.root].labels[0]
         assert isinstance(first, int)
+        least = min((int(label) for found in labels.values() for label in found), default=first)
+        if first - self.forgotten_slots <= least < first:
+            refuse(f"slot {least} is over for long, and forgotten", f"the first slot that is kept is {first}")
         if most - first > self.slot + MOST_AHEAD:
             help = f"slots are numbered from {first}; the present one is {first + max(self.slot - 1, 0)}"
             refuse(f"slot {most} is more than {MOST_AHEAD} slots ahead", help)
@@ -273,7 +317,7 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         happened = self.live_clock.read(event.time, self.now)
         if happened >= self.now:
             return
-        starts = self.allocations.slot * self.setup.slot_length
+        starts = (self.allocations.slot + self.forgotten_slots) * self.setup.slot_length
         rows = self.allocations
         begun = (rows.slot < self.slot) & (starts >= happened - self.world.tolerance())
         hit = begun & ((rows.job == job) | (rows.place == node))
@@ -330,9 +374,11 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         span, labels = self.online.span, self.base.store.universes[self.window.root].labels
         found = []
         count, first = self._unplanned
+        assert isinstance(labels[0], int)
+        earliest = min(labels[0] - self.forgotten_slots + first, labels[-1])
         if count:
             slots = count_text(count, "slot passed", "slots passed")
-            message = f"{slots} without a plan, the first is {labels[min(first, len(labels) - 1)]}: jobs continued"
+            message = f"{slots} without a plan, the first is {earliest}: jobs continued"
             help = (
                 "send a `tick` at least once in every window; these slots have no stated charges, and "
                 "accumulated values do not count them"

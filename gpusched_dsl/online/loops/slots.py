@@ -35,7 +35,8 @@ class SlotLoop(SimulationLoop):
         super().__post_init__()
         assert self.setup.window is not None
         self.window = self.setup.window
-        self.slot = 0  # the next one to be executed
+        self.slot = 0  # the next one to be executed; slots are numbered as in the data
+        self.forgotten_slots = 0  # slots of the run before the first one of the data
         self.first_planned_slot = 0  # the first slot of the current plan
         self.committed_until = 0  # the first slot to which the current plan does not commit
         self.planned_until = 0  # the first slot after the window of the current plan
@@ -112,11 +113,15 @@ class SlotLoop(SimulationLoop):
     def clock(self) -> LoopClock:
         clock = super().clock()
         before = self.slot - 1 if self.slot else clock.committed
-        return replace(clock, now=float(self.slot), committed=before)
+        return replace(clock, now=float(self.slot + self.forgotten_slots), committed=before)
+
+    def start_of(self, slot: int) -> float:
+        """Return the time at which a slot begins."""
+        return (slot + self.forgotten_slots) * self.setup.slot_length
 
     def plan_time(self) -> float:
         """Return the start of the slot with which the next plan begins."""
-        return self.slot * self.setup.slot_length
+        return self.start_of(self.slot)
 
     def plan_window(self, why: tuple[str, ...]) -> PlanningResult:
         """Plan the window that begins with this slot."""
@@ -158,7 +163,7 @@ class SlotLoop(SimulationLoop):
 
     def finish_slot(self) -> None:
         """Let the time of the slot that was begun last pass, with the completions in it."""
-        end = self.slot * self.setup.slot_length
+        end = self.start_of(self.slot)
         while len(self.world.running):
             first = float(self.world.completions().min())
             if first > end - TOLERANCE * max(1.0, end):

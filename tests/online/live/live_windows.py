@@ -63,7 +63,7 @@ class _Noted:
         assert plan is not None
         values = {}
         for name, given in plan.values.items():
-            keys = decode(loop.codes.components(name), given.codes)
+            keys = decode(loop.codes.components(name), given.codes) if given.codes else [()] * len(given.values)
             found = dict(zip(keys, np.round(given.values, 6).tolist(), strict=True))
             values[name] = {key: value for key, value in found.items() if value}
         step = loop.steps[-1]
