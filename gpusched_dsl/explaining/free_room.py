@@ -283,6 +283,8 @@ class ClusterRoom:
 
     def _next_end(self, job: int, time: float, options: PlaceOptions, room_at: float | None) -> NextEnd:
         parts = np.flatnonzero((self.job == job) & np.isin(self.place, options.place))
+        visible = parts[(self.uses[parts] * ~self._is_hidden).any(axis=1)]
+        parts = visible if len(visible) else parts
         enough = room_at is not None and room_at <= time
         return NextEnd(self.jobs[job], time, self._names(self.place[parts]), enough)
 

@@ -157,6 +157,15 @@ scenario Small for Capped {
 }
 """
 
+RENTED = """
+import "gsdsl:capacity_planning/scenarios/three_jobs.gsm";
+scenario One for CapacityPlanning extends ThreeJobs { }
+scenario Stock for CapacityPlanning extends ThreeJobs {
+  Nodes = { n1, n2 };
+  stock["A"] = 1;  stock["B"] = 0;
+}
+"""
+
 # A GPU in a mode: two small instances at positions 0 and 1, or a large one at 0.
 MODES = """
 model Mig {
@@ -264,6 +273,30 @@ def test_gangs(job: str, method: str, lines: list[str]) -> None:
     assert words(GANGS, job, 0.7, method, "EveryEvent") == lines
 
 
+@pytest.mark.parametrize(("scenario", "lines"), [
+    ("One", [
+        "needs 1 GPU or 2 GPUs of type B, none is free; ahead of it: J2, J1; next end: J2 at 3 h on n1, then there is "
+        "room for it",
+        "n1 runs J1, J2",
+    ]),
+    ("Stock", [
+        "needs 1 GPU of type A, none is free; ahead of it: J2, J1; next end: J2 at 3 h on n1, then there is room for "
+        "it",
+        "n1 runs J2",
+    ]),
+])  # fmt: skip
+def test_nodes_whose_type_is_decided(scenario: str, lines: list[str]) -> None:
+    """A node of one type has no room as another; of one node of type A and none of B in stock, no second one opens."""
+    assert words(RENTED, "J3", 1, "Greedy", "EveryEvent", scenario) == lines
+
+
+def test_no_node_of_a_type_in_stock() -> None:
+    text = RENTED.replace('stock["A"] = 1', 'stock["A"] = 0')
+    assert gs.loads(text).why("J3", 1, method="Greedy", online="EveryEvent", scenario="Stock").to_dict()["reason"][
+        "kind"
+    ] == "never"  # fmt: skip
+
+
 def test_rows_that_exclude_gangs() -> None:
     """The free node is in a rack of which one more worker may be used; the job of 9 workers needs all three nodes."""
     assert words(RACK_CAP, "c", 0.7, "FIFO", "Each") == [
@@ -314,6 +347,11 @@ def test_a_job_that_waits_for_cheap_slots() -> None:
         "4 of 4 slots of the plan have room for it",
         "if it ran now, with all other jobs as planned: cost +2 $ (energy +2 $)",
     ]
+
+
+def test_slots_until_a_job_is_due() -> None:
+    text = HOURS.replace("lasts 1[h]; }", "lasts 1[h];  due 3[h]; }")
+    assert words(text, "a", 0, "highs", "Ahead", "One")[2] == "3 of 3 slots until it is due at 3 h have room for it"
 
 
 def test_a_job_that_waits_while_another_has_the_slot() -> None:

@@ -120,8 +120,10 @@ class ModelRoom:
         resources = self.resources
         if chooses_type:
             nodes = np.unique(found[:, :-1], axis=0, return_inverse=True)[1].reshape(-1)
-            extra = self._exclusions(columns, place, nodes, found[:, -1], part_end, job_number, count)
-            capacity = np.column_stack((capacity, np.zeros((len(found), 2))))
+            stock = self._stock(columns, place, found[:, -1])
+            extra = self._exclusions(stock, nodes, found[:, -1], part_place, part_end, job_number)
+            # A type of which there is none has less than nothing left of a resource that nobody needs.
+            capacity = np.column_stack((capacity, np.zeros(len(found)), np.where(stock < 1, -1.0, 0.0)))
             amounts = np.column_stack((amounts, np.zeros((len(amounts), 2))))
             uses = np.column_stack((uses, np.zeros((len(uses), 2))))
             more_place, more_job, more_end, kind = extra
@@ -166,35 +168,40 @@ class ModelRoom:
         names = [str(label) for label in (texts or (component.labels if component is not None else ()))]
         return [names[code] for code in of_place.tolist()], tuple(names)
 
+    def _stock(self, columns: tuple[Codes, ...], place: Ints, kind: Ints) -> Floats:
+        """Return how many nodes of the type of each place there may be."""
+        stock = self.placement.item("stock")
+        found = np.full(len(kind), np.inf)
+        if stock is not None:
+            found[place] = self.read.ev.number_column(stock.value, self.read.frame(columns))
+        return found
+
+    @staticmethod
     def _exclusions(
-        self, columns: tuple[Codes, ...], place: Ints, node: Ints, kind: Ints, end: Floats, job: Ints, count: int
+        stock: Floats, node: Ints, kind: Ints, part: Ints, end: Floats, job: Ints
     ) -> tuple[Ints, Ints, Floats, Ints]:
         """Return what keeps places empty whose type is a decision: the jobs of a node with another type, and a stock.
 
-        The result are parts of running jobs: their places, jobs, ends, and 0 (`OTHER_TYPE`) or 1 (`OUT_OF_STOCK`).
+        `stock`, `node` and `kind` are of places; `part`, `end` and `job` of parts of running jobs, by place. The result
+        are such parts: their places, jobs, ends, and 0 (`OTHER_TYPE`) or 1 (`OUT_OF_STOCK`).
         """
-        part = place[count:]
         same = (node[part][:, None] == node[None, :]) & (np.arange(len(node))[None, :] != part[:, None])
         of_part, other = np.nonzero(same)
         places, jobs, ends = [other], [job[of_part]], [end[of_part]]
         kinds = [np.zeros(len(other), dtype=np.int64)]
-        stock = self.placement.item("stock")
-        if stock is not None and len(part):
-            limit = np.full(int(kind.max()) + 1, np.inf)
-            limit[kind[place]] = self.read.ev.number_column(stock.value, self.read.frame(columns))
-            used = np.unique(part)
-            for of_kind in np.unique(kind[used]).tolist():
-                open_places = used[kind[used] == of_kind]
-                if len(open_places) < limit[of_kind]:
-                    continue
-                lasts = np.array([_last(end[part == p]) for p in open_places.tolist()])
-                rows = np.flatnonzero(part == open_places[int(np.argmin(lasts))])
-                row = rows[int(np.argmax(np.where(np.isnan(end[rows]), np.inf, end[rows])))]
-                closed = np.flatnonzero((kind == of_kind) & ~np.isin(np.arange(len(kind)), used))
-                places.append(closed)
-                jobs.append(np.full(len(closed), job[row]))
-                ends.append(np.full(len(closed), end[row]))
-                kinds.append(np.ones(len(closed), dtype=np.int64))
+        used = np.unique(part)
+        for of_kind in np.unique(kind[used]).tolist():
+            open_places = used[kind[used] == of_kind]
+            if len(open_places) < stock[open_places[0]]:
+                continue
+            # The type has a node again once the first of its nodes has lost all of its jobs.
+            lasts = np.array([_last(end[part == p]) for p in open_places.tolist()])
+            rows = np.flatnonzero(part == open_places[int(np.argmin(lasts))])
+            closed = np.flatnonzero((kind == of_kind) & ~np.isin(np.arange(len(kind)), used))
+            places.append(np.repeat(closed, len(rows)))
+            jobs.append(np.tile(job[rows], len(closed)))
+            ends.append(np.tile(end[rows], len(closed)))
+            kinds.append(np.ones(len(closed) * len(rows), dtype=np.int64))
         return np.concatenate(places), np.concatenate(jobs), np.concatenate(ends), np.concatenate(kinds)
 
 
