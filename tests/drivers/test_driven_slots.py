@@ -10,8 +10,10 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from drive_files import run_driver, wait_for_actions, write_files
@@ -26,19 +28,29 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.journal.journal import Journal
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "slurm.md").read_text(encoding="utf-8")
-SECTION = PAGE[PAGE.index("## When electricity is cheap") :]
+BERLIN = ZoneInfo("Europe/Berlin")
+SECTIONS = {"CheapHours": "## When electricity is cheap", "PriceAwareLive": "## The price-aware model on Slurm"}
+PRICE = {"CheapHours": "price", "PriceAwareLive": "tariff"}
 SLOT = 60.0
 
 
-def block(language: str) -> str:
-    found = re.search(rf"^```{language}\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
+def block(language: str, name: str = "CheapHours") -> str:
+    section = PAGE[PAGE.index(SECTIONS[name]) :]
+    found = re.search(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     assert found is not None
     return found.group(1)
 
 
-def page_files(folder: Path, slot: float = SLOT, driver: str = "simulated", interval: int = 5) -> Path:
-    model = block("gsm").replace("slot = 15[min];", f"slot = {slot}[s];")
-    cluster = block("toml").replace('"cheap.gsm"', '"cluster.gsm"').replace("interval = 5", f"interval = {interval}")
+def page_files(
+    folder: Path, slot: float = SLOT, driver: str = "simulated", interval: int = 5, name: str = "CheapHours"
+) -> Path:
+    model = block("gsm", name).replace("slot = 15[min];", f"slot = {slot}[s];")
+    if name == "PriceAwareLive":  # the calendar begins with the run
+        begin = datetime.fromtimestamp(EPOCH if driver != "slurm" else time.time(), BERLIN)
+        model = model.replace("  mode = soft;", f"  slot = {slot}[s];  mode = soft;")
+        model = re.sub('calendar from "[^"]*"', f'calendar from "{begin:%Y-%m-%d %H:%M:%S}"', model)
+    cluster = block("toml", name).replace("interval = 5", f"interval = {interval}")
+    cluster = re.sub('model = "[a-z]*.gsm"', 'model = "cluster.gsm"', cluster)
     if driver != "slurm":
         cluster = cluster.replace('"slurm"', f'"{driver}"').replace('[slurm]\npartition = "main"\n', "")
     return write_files(folder, model, cluster + "\n[guard]\nchanges_per_hour = 5000\n")
@@ -58,23 +70,31 @@ def starts(cluster: SimulatedCluster) -> dict[str, float]:
     return {name: (job.started - EPOCH) / SLOT for name, job in cluster.jobs.items() if job.started is not None}
 
 
-def values(name: str, **prices: float) -> str:
-    given = {"price": {slot.removeprefix("s"): price for slot, price in prices.items()}}
+def values(name: str, param: str = "price", **prices: float) -> str:
+    given = {param: {slot.removeprefix("s"): price for slot, price in prices.items()}}
     return json.dumps({"version": 1, "id": name, "kind": "value", "values": given}) + "\n"
 
 
-def test_jobs_start_at_the_borders_of_cheap_slots(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", SECTIONS)
+def test_jobs_start_at_the_borders_of_cheap_slots(tmp_path: Path, name: str) -> None:
+    """Slots 4 to 6 are cheap: in `PriceAwareLive`, where each job has a node, the first job may begin in 4 or in 5."""
     cluster, told = three_jobs(), list[Diagnostic]()
-    path = page_files(tmp_path)
+    path = page_files(tmp_path, name=name)
     (tmp_path / "prices.jsonl").touch()
     summary = run_driver(path, cluster, 130, told=told)
     assert all(job.state is JobState.DONE and job.starts == 1 for job in cluster.jobs.values())
     found = starts(cluster)
-    assert {name: int(at) for name, at in found.items()} == {"1": 5, "2": 4, "3": 2}
+    slots = {job: int(at) for job, at in found.items()}
+    assert slots in [{"1": 5, "2": 4, "3": 2}, *([{"1": 4, "2": 4, "3": 2}] if name == "PriceAwareLive" else [])]
     assert all(at - int(at) < 0.1 for at in found.values()), "they wait for the beginning of their slot"
     assert [a.kind for a in cluster.actions] == [ActionKind.START] * 3
     assert (summary.plans, summary.changes) == (11, 3)
-    assert [d.code for d in told] == ["GSM7051"]
+    assert {d.code for d in told} == {"GSM7051"}
+    if name == "PriceAwareLive":
+        with Journal.read(tmp_path / "shadow" / JOURNAL) as journal:
+            assert len(journal) == 11
+        start = datetime.fromisoformat(json.loads((tmp_path / "shadow" / ORIGIN).read_text())["start"])
+        assert start == datetime.fromtimestamp(EPOCH, BERLIN)
 
 
 def test_prices_from_a_file_move_the_starts(tmp_path: Path) -> None:
@@ -154,10 +174,13 @@ def test_a_job_that_takes_longer_runs_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @NEEDS_SLURM
-def test_the_page_drives_a_real_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_page_drives_a_real_slurm(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Slots of ten seconds with simulated prices; the driver is killed once, and continued."""
     slot = 10.0
-    path = page_files(tmp_path, slot, "slurm", 1)
+    path, dear, cheap_price = page_files(tmp_path, slot, "slurm", 1, name), 0.6, 0.02
+    if name == "PriceAwareLive":  # in $/MWh
+        dear, cheap_price = 600.0, 20.0
     prices = tmp_path / "prices.jsonl"
     prices.touch()
     folder = tmp_path / "slurm"
@@ -188,8 +211,9 @@ def test_the_page_drives_a_real_slurm(tmp_path: Path, monkeypatch: pytest.Monkey
         time.sleep(12)
         running.send_signal(signal.SIGKILL)
         running.wait(10)
-        cheap = {"s8": 0.02, "s9": 0.02, "s10": 0.02, **{f"s{k}": 0.6 for k in (4, 5, 6, 7, 11, 12, 13)}}
-        prices.write_text(values("night", **cheap))
+        cheap = dict.fromkeys(("s8", "s9", "s10"), cheap_price)
+        cheap |= {f"s{k}": dear for k in (4, 5, 6, 7, 11, 12, 13)}
+        prices.write_text(values("night", PRICE[name], **cheap))
         running = drive()
         wait_for_actions(path, 2)
         until, seen = time.monotonic() + 180, SlurmCluster("main").observe()
@@ -199,8 +223,6 @@ def test_the_page_drives_a_real_slurm(tmp_path: Path, monkeypatch: pytest.Monkey
             seen = SlurmCluster("main").observe()
         running.send_signal(signal.SIGTERM)
         assert running.wait(60) == 0
-    from datetime import datetime
-
     start = datetime.fromisoformat(json.loads(origin.read_text())["start"]).timestamp()
     found: dict[str, Any] = {name: (seen.jobs[name].started or 0.0) - start for name in (patient, urgent)}
     assert found[urgent] < 8 * slot - 1

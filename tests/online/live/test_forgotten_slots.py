@@ -20,15 +20,17 @@ from gpusched_dsl.online.open import loop_of
 
 REMEMBERS = CHEAP.replace(
     "  var train",
-    "  param used in h default 0[h];  param top default 0;  param yesterday[Slots] in $/h default 0[$/h];\n  var train",
+    "  param used in h default 0[h];  param top default 0;  param clock default 0;\n"
+    "  param yesterday[Slots] in $/h default 0[$/h];\n  var train",
 ).replace(
     "  charge energy",
     """  carry used = previous(used) * 0.5^(elapsed / 3[h])
     + executed(sum[j in Jobs, n in Nodes, h in Slots] 1[h] * train[j, n, h]);
   carry top = max(previous(top), executed(max[h in Slots] sum[j in Jobs, n in Nodes] train[j, n, h]));
   carry yesterday[h] = (price[h - 2] else price[h]);
+  carry clock = now;
   charge remembered[j in Jobs] in $ =
-    sum[n in Nodes, h in Slots] (used / 1[h] + top) * yesterday[h] * 1[h] * train[j, n, h];
+    sum[n in Nodes, h in Slots] (used / 1[h] + top + clock) * yesterday[h] * 1[h] * train[j, n, h];
   charge energy""",
 )
 BLOCKS = {"cheap": CHEAP, "remembers": REMEMBERS}
