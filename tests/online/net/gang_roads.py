@@ -17,6 +17,7 @@ from net_roads import (
     against_simulator,
     event_loop,
     journalled,
+    near,
     opened,
     parts_of,
 )
@@ -56,7 +57,7 @@ def check_gangs(case: GangCase, folder: Path | None = None) -> Told:
     if run.ended == "interrupt" and slow.ended == "interrupt":
         return Told(wrong, False, len(run.steps), run.ended, run.total)
     if not slow.wrong:
-        wrong += against_simulator(run, slow) + stays_against(run, slow)
+        wrong += against_simulator(run, slow) + stays_against(run, slow) + paid_against(run, slow)
     wrong += parts_of(run)
     if folder is not None and not wrong:
         wrong += journalled(workspace, run, folder, case.seed, config)
@@ -77,6 +78,7 @@ def lived_gangs(workspace: Workspace, case: GangCase, config: RunConfig) -> list
         return [*wrong, *(f"live: {text}" for text in slow.wrong)]
     found = loop.outcome(slow.ended)
     wrong += values_against(beside.seen, slow) + against_simulator(found, slow) + stays_against(found, slow)
+    wrong += paid_against(found, slow)
     return [f"live: {text}" for text in wrong] + ([] if ended else ["live: not ended"])
 
 
@@ -162,6 +164,14 @@ def stays_against(run: RunOutcome, slow: GangSimulation) -> list[str]:
         for one, other in zip(ours, theirs, strict=True)
     )
     return [] if same else [f"simulator: {theirs}, not {ours}"]
+
+
+def paid_against(run: RunOutcome, slow: GangSimulation) -> list[str]:
+    """Where jobs pay other parts of the execution than by the simulator."""
+    parts = run.world.ledger.jobs.get("execution")
+    ours = [0.0] * len(slow.paid) if parts is None else parts.tolist()
+    theirs = [slow.paid[j] for j in range(len(slow.paid))]
+    return [] if near(np.array(ours), np.array(theirs)) else [f"simulator: jobs pay {theirs}, not {ours}"]
 
 
 def stays_of(run: RunOutcome, case: GangCase) -> list[Stay]:

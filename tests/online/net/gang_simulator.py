@@ -40,6 +40,7 @@ class GangSimulation(StateSimulation):
         self.wrong: list[str] = []
         self.stays: list[Stay] = []
         self.since: dict[int, float] = {}
+        self.paid = dict.fromkeys(range(len(case.jobs)), 0.0)  # by job, for its own execution
         self.absences = [Absence(*one) for one in case.gone]
         self.events: list[dict[str, object]] = []  # of this time, for a live run
         super().__init__(case)
@@ -77,6 +78,19 @@ class GangSimulation(StateSimulation):
         start = self.since.pop(one.number, math.nan)
         if start < self.now:
             self.stays.append((one.number, tuple(sorted(spread_of(one).items())), start, self.now))
+
+    # --- money by job ------------------------------------------------------------------------------------------------
+
+    def accrue(self, passed: float) -> None:
+        super().accrue(passed)
+        case, running = self.case, self.in_effect()
+        if case.charged == "nodes":
+            used = used_by(case, {one.number: spread_of(one) for one in self.running()})
+            for (j, n), count in running.items():
+                self.paid[j] += passed * case.rent[n] * count * case.jobs[j].gpus / used[n]
+        elif case.charged == "jobs" or not (case.shown or case.clocked):
+            for one in self.running():
+                self.paid[one.number] += passed * one.rate
 
     # --- what happens ------------------------------------------------------------------------------------------------
 
