@@ -52,6 +52,7 @@ class GangCase(StateCase):
     amounts: bool = False  # costs are amounts
     by_node: frozenset[str] = frozenset()  # changes that cost, and take, more on some nodes
     solved: bool = False  # by a solver
+    alike: bool = False  # all nodes are, and are declared identical
     gone: tuple[tuple[int, float, float], ...] = ()  # in live runs: job, when it is withdrawn, when it is back
     taken: tuple[Any, ...] = field(default=(), compare=False)  # the plans that were made
 
@@ -87,7 +88,7 @@ def drawn_gangs(seed: int) -> GangCase:
     nodes = rng.randint(2, 3 if solved else 5)
     binary = some(0.15)
     rooms = tuple(rng.randint(1, 4) for _ in range(nodes))
-    jobs = tuple(_as_gang(rng, job, rooms, binary) for job in base.jobs)
+    jobs = tuple(_as_gang(rng, job, rooms, binary) for job in base.jobs[: rng.choice((2, 3, 4, 7))])
     racks = some(0.5)
     accumulators = tuple(_by_racks(a) if racks else a for a in base.accumulators)
     work = some(0.25)
@@ -105,13 +106,30 @@ def drawn_gangs(seed: int) -> GangCase:
         "costs": {k: float(rng.randint(1, 4)) for k in CHANGES if some(0.25)} if some(0.7) else {},
     }  # fmt: skip
     across = rng.choice(((), (1.25,), (1.25, 2.0), (1.0, 1.5), (1.5, 1.5)))
-    return GangCase(
+    case = GangCase(
         **kept, rooms=rooms, racks=tuple(rng.choice(RACKS) for _ in rooms),
         toll=tuple(round(rng.uniform(0.1, 0.5), 4) for _ in rooms),
         fare=tuple(float(rng.choice((0, 0.5, 1, 2))) for _ in rooms),
         racked=some(0.8), across=across, choose=rng.choice(CHOICES), binary=binary,
         amounts=some(0.3), by_node=frozenset(k for k in CHANGES if some(0.4)), solved=solved,
         gone=tuple(_absence(rng, number, job) for number, job in enumerate(jobs) if some(0.3)),
+    )  # fmt: skip
+    return with_nodes_alike(case) if some(0.15) else case
+
+
+def with_nodes_alike(case: GangCase) -> GangCase:
+    """The case with nodes that nothing distinguishes, in a policy or problem that places all jobs anew."""
+
+    def plain(a: Accumulator) -> Accumulator:
+        index, other = ("".join(i for i in name if i in "tj") for name in (a.index, a.other_index))
+        coefficient = "gpus" if a.rate.coefficient == "speed" else a.rate.coefficient
+        return replace(a, index=index, other_index=other, rate=replace(a.rate, coefficient=coefficient))
+
+    columns = ("kinds", "speed", "rent", "mtbf", "rooms", "racks", "toll", "fare")
+    equal = {name: (getattr(case, name)[:1]) * len(getattr(case, name)) for name in columns}
+    return replace(
+        case, **equal, alike=True, keeps=False, racked=False, choose=(), by_node=frozenset(), resting=("", 0.0),
+        accumulators=tuple(plain(a) for a in case.accumulators),
     )  # fmt: skip
 
 
@@ -135,6 +153,27 @@ def _by_racks(a: Accumulator) -> Accumulator:
 
 def text_of_gangs(case: GangCase) -> str:
     """The case in the language."""
+    text = _text(case)
+    return _without_data_of_nodes(case, text) if case.alike else text
+
+
+def _without_data_of_nodes(case: GangCase, text: str) -> str:
+    """The text with numbers in place of the parameters of nodes, which would distinguish them."""
+    u, mtbf = case.unit, (case.mtbf or (1.0,))[0]
+    for name, value in (
+        ("speed", f"{case.speed[0]!r}"), ("rent", f"{case.rent[0]!r}[$/{u}]"), ("mtbf", f"{mtbf!r}[{u}]"),
+        ("room", f"{case.rooms[0]}"), ("toll", f"{case.toll[0]!r}"),
+    ):  # fmt: skip
+        text = text.replace(f"{name}[n]", value)
+    lines = [
+        line for line in text.split("\n") if not line.startswith(("  param kind[", "  param room[", "  param held["))
+    ]
+    nodes = ", ".join(f"n{n}" for n in range(len(case.rooms)))
+    lines = [f"  Nodes = {{ {nodes} }};" if line.startswith("  table Nodes:") else line for line in lines]
+    return "\n".join(lines).replace("set Nodes;", "set Nodes identical;")
+
+
+def _text(case: GangCase) -> str:
     u = case.unit
     jobs = "  ".join(
         f"j{i} {j.submitted!r} {j.length!r} {j.deadline!r} {j.weight!r} {j.gpus} {j.watts!r} {j.rate!r} {j.team} "
@@ -220,7 +259,7 @@ def smaller_gangs(case: GangCase) -> list[GangCase]:
     found = [replace(one, kinds=case.kinds) for one in found]
     for name, less in (
         ("across", ()), ("choose", ()), ("binary", False), ("amounts", False), ("by_node", frozenset()),
-        ("work", False), ("racked", True), ("solved", False), ("gone", ()),
+        ("work", False), ("racked", not case.alike), ("solved", False), ("gone", ()),
     ):  # fmt: skip
         if getattr(case, name) != less:
             found.append(replace(case, **{name: less}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import Any
 
 from gang_cases import RACKS, GangCase, GangJob
@@ -169,11 +169,24 @@ class GangSimulation(StateSimulation):
         unknown = taken.keys() - {one.number for one in there}
         wrong = [f"jobs {sorted(unknown)} are not present"] if unknown else []
         wrong += self.solver_plan(there, taken) if self.case.solved else self.queue_plan(there, given, taken)
+        wrong += self.moved_in_vain(taken) if self.case.alike and not wrong else []
         self.wrong += [f"plan {number} at {self.now}: {text}" for text in wrong]
         if wrong:
             self.ended = "wrong"
             return {}
         return {j: (frozenset(spread), tuple(sorted(spread.items()))) for j, spread in taken.items()}
+
+    def moved_in_vain(self, taken: dict[int, dict[int, int]]) -> list[str]:
+        """A plan whose nodes, which are all alike, have other names could let more gangs keep more of their nodes."""
+        before = {one.number: set(one.node) for one in self.running()}
+        up = [n for n, node in enumerate(self.nodes) if node.up]
+
+        def kept(name: Mapping[int, int]) -> int:
+            return sum(len(before.get(j, set()) & {name[n] for n in spread}) for j, spread in taken.items())
+
+        most = max(kept(dict(zip(up, names, strict=True))) for names in permutations(up))
+        now = kept({n: n for n in up})
+        return [] if now == most else [f"{now} nodes are kept, not {most}: {before}, then {taken}"]
 
     def open_nodes(self, j: int) -> list[int]:
         """The nodes that a job may have by the rows of the model."""
