@@ -62,16 +62,16 @@ class BlockFinder:
         fewest nodes, on one node of those with the least room; then in the order of the data.
         """
         families: list[_Family] = []
-        tables: list[tuple[Floats, Ints, Ints, Ints, Ints, Ints, Ints, Ints]] = []
+        tables: list[tuple[Floats, Ints, Ints, Ints, Floats, Ints, Ints, Ints]] = []
         workers = self.gang.workers
-        for span, slots, nodes, slowest, most, cost in self._spreads():
+        for span, slots, nodes, slowest, most, cost, free in self._spreads():
             for variant in (CHEAPEST_FIRST,) if span == ONE_NODE else (CHEAPEST_FIRST, LARGEST_FIRST):
                 family = _filled(slots, nodes, most, cost, workers, variant)
                 which = len(families)
                 families.append(family)
                 if span == ONE_NODE:  # each node is a block by itself
                     n, at = np.nonzero((most >= workers) & slowest[:, None])
-                    total, used, room = workers * cost[n, at], np.ones(len(n), dtype=np.int64), most[n, at]
+                    total, used, room = workers * cost[n, at], np.ones(len(n), dtype=np.int64), free[n, at]
                 else:
                     chosen = family.counts > 0
                     fits = (family.counts.sum(axis=0) == workers) & (chosen & slowest[:, None]).any(axis=0)
@@ -79,7 +79,7 @@ class BlockFinder:
                     fits &= (used > 1) if span == ONE_RACK else (_racks_of(self.rack[nodes], chosen) > 1)
                     at = np.flatnonzero(fits)
                     n, total, used = np.full(len(at), NONE), (family.counts * cost).sum(axis=0)[at], used[at]
-                    room = np.zeros(len(at), dtype=np.int64)
+                    room = np.zeros(len(at))
                 kind = np.broadcast_to(np.array([[span], [variant], [which]]), (3, len(at)))
                 tables.append((total, kind[0], at, used, room, kind[1], kind[2], n))
         if not tables:
@@ -95,8 +95,10 @@ class BlockFinder:
             first = s if self.start is None else self.start
             yield Block(first, family.slots, family.nodes[order], family.most[order, s], counts)
 
-    def _spreads(self) -> Iterator[tuple[int, int, Ints, Bools, Ints, Floats]]:
-        """Yield spread, slots, nodes, which of them are as slow as that, and most workers and keys by first slot."""
+    def _spreads(self) -> Iterator[tuple[int, int, Ints, Bools, Ints, Floats, Floats]]:
+        """Yield spread, slots, nodes, which of them are as slow as that, and by first slot the most workers, keys, and
+        what is free of the first capacity.
+        """
         gang, every = self.gang, np.arange(len(self.rack))
         room = self._room()
         speeds = np.unique(gang.slots[(gang.way >= 0).any(axis=1) & (gang.slots > 0)])
@@ -113,10 +115,10 @@ class BlockFinder:
                 slots = max(1, int(np.ceil(slowest * factor - ROUNDING)))
                 if self.start is None and slots > gang.way.shape[1]:
                     continue
-                most, cost = self._of_length(slots, room, (gang.slots > 0) & (gang.slots <= slowest))
+                most, cost, free = self._of_length(slots, room, (gang.slots > 0) & (gang.slots <= slowest))
                 for nodes in groups:
                     if most[nodes].any():
-                        yield span, slots, nodes, gang.slots[nodes] == slowest, most[nodes], cost[nodes]
+                        yield span, slots, nodes, gang.slots[nodes] == slowest, most[nodes], cost[nodes], free[nodes]
 
     def _room(self) -> Ints:
         """The workers that each node has room for in each slot."""
@@ -129,8 +131,10 @@ class BlockFinder:
         room: Ints = np.clip(np.minimum(fits, most), 0, gang.workers).astype(np.int64)
         return room
 
-    def _of_length(self, slots: int, room: Ints, is_fast: Bools) -> tuple[Ints, Floats]:
-        """The most workers on each node from each first slot on, and the sum of the key for one of them."""
+    def _of_length(self, slots: int, room: Ints, is_fast: Bools) -> tuple[Ints, Floats, Floats]:
+        """From each first slot on: the most workers on each node, the sum of the key for one of them, and the least of
+        what is free of the first capacity.
+        """
         gang = self.gang
         first = slice(0, gang.way.shape[1] - slots + 1) if self.start is None else slice(self.start, self.start + 1)
 
@@ -145,7 +149,7 @@ class BlockFinder:
         if self.starts:
             most = np.where(gang.way[:, first] >= 0, np.minimum(most, gang.most[:, first]), 0)
         found = np.where(listed & is_fast[:, None], most, 0)
-        return found, np.where(found > 0, over(gang.key).sum(axis=2), 0.0)
+        return found, np.where(found > 0, over(gang.key).sum(axis=2), 0.0), over(self.free[0]).min(axis=2)
 
 
 def _filled(slots: int, nodes: Ints, most: Ints, cost: Floats, workers: int, variant: int) -> _Family:

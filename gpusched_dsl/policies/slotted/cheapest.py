@@ -85,7 +85,7 @@ def _keys(cluster: SlottedCluster, job: int, kind: int, window: slice) -> Floats
 def ranks_of(cost: Floats) -> Ints:
     """Return numbers in the order of costs, equal ones for costs that differ by rounding."""
     scale = SAME * float(np.abs(cost).max(initial=0.0))
-    return np.rint(cost / scale).astype(np.int64) if scale else np.zeros(len(cost), dtype=np.int64)
+    return np.rint(cost / scale).astype(np.int64) if scale else np.zeros(cost.shape, dtype=np.int64)
 
 
 def _put_singly(

@@ -73,7 +73,7 @@ class _Reader:
             allowed=allowed,
             key=self._key(allowed),
             length=length,
-            first=np.where(allowed.any(axis=(1, 2)), allowed.any(axis=1).argmax(axis=1), allowed.shape[2]),
+            first=_first_allowed(allowed),
             order=order,
             value=self._performance(),
         )
@@ -227,6 +227,12 @@ class _Reader:
         kept = [i for i in loads.indexing.iterators if other not in i.variables]
         conditions = [c for c in loads.indexing.conditions if other not in self.ev.needs(c)]
         return self.ev.in_index_list(TypedIndexing(tuple(kept), tuple(conditions)), frame)
+
+
+def _first_allowed(allowed: Bools) -> Ints:
+    """Return the first slot in which each job may run anywhere, the number of slots where it may not."""
+    slots = np.arange(allowed.shape[2], dtype=np.int64)
+    return np.asarray(np.where(allowed.any(axis=1), slots, len(slots)).min(axis=1, initial=len(slots)))
 
 
 def _classes_of(nodes: Codes, names: frozenset[str] | None, store: ValueStore, marks: Iterable[Codes]) -> Ints:

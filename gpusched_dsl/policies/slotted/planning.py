@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.language.blocks.policies.rule_table import MAIN_SLOT_RULES
 from gpusched_dsl.language.checked_policy import CheckedRule
 from gpusched_dsl.policies.kernels import slotted_serving
 from gpusched_dsl.policies.kernels.row_guard import commit, restart
@@ -36,7 +36,6 @@ from gpusched_dsl.policies.rows.guard import Running
 from gpusched_dsl.policies.slotted.cheapest import put_cheapest
 
 Stop = Callable[[], bool]
-PLACE_RULES: Final = ("start_now", "by_performance", "cheapest_block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Placing:
         """Return how the rules of a line `place` place jobs."""
         names = {rule.name for rule in rules}
         return cls(
-            rule=next(name for name in PLACE_RULES if name in names),
+            rule=next(name for name in MAIN_SLOT_RULES if name in names),
             blocking="block" in names,
             first_only=any("first_free" in rule.modifiers for rule in rules),
             singly="cheapest_slots" in names,

@@ -170,7 +170,7 @@ class GangSlots(Slots):
                         ):
                             continue
                         total = sum(cost[n] * k for n, k in filled.items())
-                        tight = room[next(iter(filled))] if span == ONE_NODE else 0
+                        tight = min(self.free(next(iter(filled)), h) for h in block) if span == ONE_NODE else 0.0
                         key = (round(total, 6), span, start, len(filled), tight, variant, number, speed)
                         found.append((key, start, slots, order, room, filled))
         for key, start, slots, order, room, filled in sorted(found, key=lambda one: one[0]):

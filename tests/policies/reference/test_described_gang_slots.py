@@ -98,6 +98,28 @@ def test_gangs_in_slots_follow_the_described_steps(seed: int) -> None:
     assert_described(drawn_gang_slots(seed))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_nodes_of_different_speeds(seed: int) -> None:
+    """A slow node takes twice as long; the sums of keys are often equal. No rows are asked."""
+    one = drawn_gang_slots(seed)
+    text = one.text.replace("occupies length[j];", "occupies length[j] * (if rent[n] == 4 then 1 else 1.5);")
+    decision = decision_of(text.replace("by tariff[h] * rent[n] * size[j];", "by (if tariff[h] > 4 then 2 else 1);"))
+    for name in NAMES:
+        policy = decision.policy(name, without=list(decision.scenario.model.constraints))
+        seats = GangSlots(policy, decision.store).run_gangs()
+        given = decide(policy, decision.store, LIMITS).values["worker"]
+        found: dict[tuple[int, int], dict[int, int]] = {}
+        for job, node, slot, workers in zip(*(c.tolist() for c in given.codes), given.values.tolist(), strict=True):
+            found.setdefault((job, slot), {})[node] = round(workers)
+        expected = {
+            (job, h): dict(seat.workers)
+            for job, seat in seats.items()
+            for h in range(seat.start, seat.start + (1 if one.world == "start" else seat.slots))
+            if h <= HORIZON
+        }
+        assert found == expected, name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(10))
 def test_many_gangs_in_slots_follow_the_described_steps(batch: int) -> None:

@@ -63,6 +63,7 @@ SLOT_PLACE = {
         "if a job cannot start in a slot, no later job of the queue starts in that slot", engine="slots"
     ),
 }
+MAIN_SLOT_RULES = ("start_now", "by_performance", "cheapest_block")  # a policy for slots has one of these
 # Of gangs in slots the same names say other things; the other rules do not place them.
 GANG_SLOT_PLACE = {
     "start_now": RuleShape(

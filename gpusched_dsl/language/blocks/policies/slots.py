@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions, slot_of
-from gpusched_dsl.language.blocks.policies.rule_table import RESERVE, SERVE, SLOT_PLACE, list_names, rules_of_engine
+from gpusched_dsl.language.blocks.policies.rule_table import (
+    GANG_SLOT_PLACE,
+    MAIN_SLOT_RULES,
+    RESERVE,
+    SERVE,
+    SLOT_PLACE,
+    list_names,
+    rules_of_engine,
+)
 from gpusched_dsl.language.checked import (
     CheckedLet,
     CheckedModel,
@@ -37,7 +45,7 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
     placement = Label(decisions.placement.span, "the placement")
     slotted = slot_of(decisions) is not None
     gangs = decisions.placement.has_gangs
-    beside = (*BESIDE, "keep") if gangs else BESIDE
+    beside, own_rules = (*BESIDE, "keep") if gangs else BESIDE, GANG_SLOT_PLACE if gangs else SLOT_PLACE
     for line in rules.values():
         if not slotted and line.verb in VERBS:
             message = f"`{line.verb}` needs decisions in slots, but the model has none"
@@ -51,11 +59,13 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
             name = rule.words[0].text
             message = f"`{name}` does not support slots" if slotted else f"`{name}` needs decisions in slots"
             help = (
-                f"for slots there are {list_names(SLOT_PLACE)}"
+                f"for {'gangs in slots' if gangs else 'slots'} there are {list_names(own_rules)}"
                 if slotted
                 else "state the index of the slot in the placement"
             )
             _report(diagnostics, rule.span, message, "does not fit this model", help, placement)
+    if slotted:
+        _check_main_rule(rules, own_rules, diagnostics, placement)
     choose = rules.get("choose")
     sums = not gangs and any(r.words[0].text == "cheapest_block" for r in _place_rules(rules))  # gangs: `gangs.py`
     if slotted and choose is not None and sums:
@@ -69,6 +79,22 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
         _report(
             diagnostics, span, f"a policy for slots needs a line {list_names(missing, ' and a line ')}", "missing", help
         )
+
+
+def _check_main_rule(
+    rules: Mapping[str, tree.PolicyRule], own: Iterable[str], diagnostics: Diagnostics, placement: Label
+) -> None:
+    """Report GSM1640 unless one rule says in which slots jobs run, with the others beside it."""
+    found = [rule for rule in _place_rules(rules) if rule.words[0].text in MAIN_SLOT_RULES]
+    known = [rule for rule in _place_rules(rules) if rule.words[0].text in rules_of_engine("slots")]
+    main = [text for text in own if text.split()[0] in MAIN_SLOT_RULES]
+    if known and not found:
+        message = f"`{known[0].words[0].text}` is for a rule that places jobs in slots, and there is none"
+        help = f"add one of {list_names(main)}"
+        _report(diagnostics, known[0].span, message, "not by itself", help, placement)
+    for rule in found[1:]:
+        message = f"`place` has a second rule for all slots, and `{found[0].words[0].text}` places the jobs"
+        _report(diagnostics, rule.span, message, "never used", "remove one of them", Label(found[0].span, "the first"))
 
 
 def _place_rules(rules: Mapping[str, tree.PolicyRule]) -> tuple[tree.Rule, ...]:
