@@ -1,0 +1,67 @@
+"""What one more node of each type would change, with the jobs of the past and for those that wait now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from gpusched_dsl.inspecting.other_queues import recent
+from gpusched_dsl.inspecting.queue_simulation import present_state, ready_at, simulate
+from gpusched_dsl.inspecting.snapshot import NODE_COLUMNS, ClusterSnapshot, complete
+from gpusched_dsl.inspecting.starts import QueueOrder, in_queue_order
+
+
+@dataclass(frozen=True)
+class Change:
+    """The mean wait of the past jobs, and how many of the jobs that wait now would start at once, after a change."""
+
+    text: str
+    mean_wait: float
+    starts_now: int
+
+
+def what_if(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Change]:
+    """The state as it is, then one more node of each type, then each limit doubled, by the own queue in simulation."""
+    found = [_change("as it is", snapshot, order)]
+    for kind in snapshot.nodes["gpu_type"].unique().sort().to_list():
+        one = snapshot.nodes.filter((pl.col("gpu_type") == kind) & (pl.col("gpus") > 0))
+        if one.height:
+            found.append(_change(f"one more node of {_kind(kind)}", _with_node(snapshot, one), order))
+    for row in snapshot.limits.iter_rows(named=True):
+        doubled = snapshot.limits.with_columns(
+            pl.when(pl.struct(pl.all()) == pl.struct([pl.lit(v) for v in row.values()]))
+            .then(pl.col("gpus") * 2).otherwise("gpus").alias("gpus")
+        )  # fmt: skip
+        name = f"limit of {row['scope']} {row['owner']}".rstrip()
+        found.append(
+            _change(f"{name} {row['gpus']} -> {2 * row['gpus']} GPUs", replace(snapshot, limits=doubled), order)
+        )
+    return found
+
+
+def _kind(kind: str) -> str:
+    return f"type {kind}" if kind else "the same type"
+
+
+def _with_node(snapshot: ClusterSnapshot, alike: pl.DataFrame) -> ClusterSnapshot:
+    """The snapshot with a copy of the most frequent kind of node."""
+    usual = alike.group_by("gpus", "partitions", "features", maintain_order=True).agg(pl.len(), pl.first("node"))
+    name = usual.sort("len", descending=True, maintain_order=True)["node"][0]
+    copy = alike.filter(pl.col("node") == name).with_columns(
+        pl.lit(f"{name} again").alias("node"), pl.lit(True).alias("up")
+    )
+    return replace(snapshot, nodes=complete(pl.concat([snapshot.nodes, copy]), NODE_COLUMNS))
+
+
+def _change(text: str, snapshot: ClusterSnapshot, order: QueueOrder) -> Change:
+    data = recent(snapshot)
+    ready = data.table.select(ready_at()).to_series().to_numpy()
+    start = simulate(in_queue_order(data, order, ready), order.rule).start
+    waits = np.maximum(start - ready, 0.0)
+    present = present_state(snapshot)
+    now = simulate(in_queue_order(present, order, present.table["submitted"].to_numpy()), order.rule).start
+    waiting = (present.table["state"] == "waiting").to_numpy()
+    known = waits[~np.isnan(waits)]
+    return Change(text, float(known.mean()) if len(known) else 0.0, int((now[waiting] <= 0.0).sum()))
