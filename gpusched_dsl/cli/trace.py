@@ -214,11 +214,11 @@ def _read_table(file: str, use: Use, memory: int) -> tuple[Format, FormatTable]:
             raise Unreadable(Fault("GSM2001", f"data file `{file}` does not exist"))
         result = read_with_format(use, DataFile(path.resolve(), file), FileLimits.within(memory, allow_outside=True))
     except Unreadable as error:
-        raise DiagnosticError([_diagnostic(fault) for fault in error.faults]) from None
+        raise DiagnosticError([diagnostic_of(fault) for fault in error.faults]) from None
     return reader(use.name), result.table
 
 
-def _diagnostic(fault: Fault) -> Diagnostic:
+def diagnostic_of(fault: Fault) -> Diagnostic:
     return Diagnostic(fault.code, fault.message, fault.cell, notes=fault.notes, help=fault.help)
 
 

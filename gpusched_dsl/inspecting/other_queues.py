@@ -78,7 +78,7 @@ def compare_queues(snapshot: ClusterSnapshot, order: QueueOrder) -> QueueCompari
     real = data.table["started"].to_numpy() if snapshot.has_starts else None
     outcome = None if real is None else _outcome("the cluster", data, real, counted)
     others = tuple(_outcome(name, data, run.start, counted) for name, run in runs)
-    name = f"its queue, simulated ({order.text})"
+    name = "its queue, simulated"
     return QueueComparison(
         outcome, _outcome(name, data, own.start, counted), others, int(counted.sum()), int((~counted).sum())
     )

@@ -128,8 +128,11 @@ def present_state(snapshot: ClusterSnapshot) -> QueueData:
 
 
 def past(snapshot: ClusterSnapshot) -> QueueData:
-    """All jobs that have run, from their submissions on, on an empty cluster; lengths are those that they had."""
-    jobs = snapshot.jobs.filter((pl.col("state") == "ended") & (pl.col("duration") > 0))
+    """All jobs that have run, or run now, from their submissions on, on an empty cluster.
+
+    Lengths are those that the jobs have had until now, estimates their limits.
+    """
+    jobs = snapshot.jobs.filter(pl.col("state").is_in(["ended", "running"]) & (pl.col("duration") > 0))
     if snapshot.has_starts:
         jobs = jobs.filter(pl.col("started").is_not_null())
     jobs = jobs.sort("submitted", maintain_order=True)
@@ -171,7 +174,7 @@ def demands(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> tuple[Ints, Bools]
     columns = ("gpu_types", "features", "allowed_nodes", "excluded_nodes", "partitions")
     keys = jobs.select(pl.concat_str([pl.col(c).list.join("\x1f") for c in columns], separator="\x1e")).to_series()
     kinds = keys.unique(maintain_order=True)
-    number = keys.replace_strict(kinds, pl.int_range(len(kinds), eager=True), return_dtype=pl.Int64).to_numpy()
+    number = keys.replace_strict(kinds, pl.int_range(len(kinds), eager=True), return_dtype=pl.Int64)
     nodes = snapshot.nodes
     types = nodes["gpu_type"]
     suits = np.ones((len(kinds), len(nodes)), dtype=np.bool_)
@@ -193,7 +196,7 @@ def demands(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> tuple[Ints, Bools]
         if excluded:
             found &= ~nodes["node"].is_in(excluded)
         suits[row] = found.to_numpy()
-    return number, suits
+    return number.to_numpy().astype(np.int64), suits
 
 
 def _nodes(snapshot: ClusterSnapshot, suits: Bools) -> tuple[QueueNodes, Ints]:
@@ -203,11 +206,12 @@ def _nodes(snapshot: ClusterSnapshot, suits: Bools) -> tuple[QueueNodes, Ints]:
     closed = np.zeros((reserved.height, table.height), dtype=np.bool_)
     for row, members in enumerate(reserved["nodes"].to_list()):
         closed[row] = table["node"].is_in(members).to_numpy()
-    kinds, kind = np.unique(np.vstack([suits, closed]), axis=1, return_inverse=True)
+    every = np.ones((1, table.height), dtype=np.bool_)  # also without jobs there is a class
+    kinds, kind = np.unique(np.vstack([suits, closed, every]), axis=1, return_inverse=True)
     order = np.argsort(kind.reshape(-1), kind="stable")
     node_class = kind.reshape(-1)[order].astype(np.int64)
     first_node = np.searchsorted(node_class, np.arange(kinds.shape[1] + 1)).astype(np.int64)
-    windows = [np.flatnonzero(column[len(suits) :]) for column in kinds.T]
+    windows = [np.flatnonzero(column[len(suits) : -1]) for column in kinds.T]
     first = np.concatenate([[0], np.cumsum([len(found) for found in windows])]).astype(np.int64)
     at = np.concatenate([np.zeros(0, dtype=np.int64), *windows])
     starts, ends = ((reserved[name] - snapshot.now).to_numpy()[at] for name in ("start", "end"))
@@ -218,6 +222,8 @@ def _nodes(snapshot: ClusterSnapshot, suits: Bools) -> tuple[QueueNodes, Ints]:
 
 def _hopeless(demand: Ints, suits: Bools, node_gpus: Ints, gpus: Ints, wanted: Ints) -> Bools:
     """The jobs that would not fit on an empty cluster."""
+    if not len(gpus):
+        return np.zeros(0, dtype=np.bool_)
     sizes, size = np.unique(gpus, return_inverse=True)
     enough = np.stack([(suits & (node_gpus >= each)).sum(axis=1) for each in sizes])
     number, total = enough[size.reshape(-1), demand], (suits * node_gpus).sum(axis=1)

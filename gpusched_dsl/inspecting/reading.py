@@ -18,7 +18,7 @@ _GZIP = b"\x1f\x8b"
 def read_snapshot(source: str, limits: FileLimits, *, form: str | None = None, zone: str = "UTC") -> ClusterSnapshot:
     """Read a file; `form` is the name of its format, or None to recognise it.
 
-    Raises Unreadable: GSM2001 for a file that is not there, GSM2008 and more for one that cannot be read, GSM5500 for a
+    Raises Unreadable: GSM2001 for a file that is not there, GSM2008 and more for one that cannot be read, GSM5601 for a
     format that is not recognised.
     """
     path = Path(source)
@@ -39,7 +39,7 @@ def _read(raw: Raw, form: str | None, zone: str) -> ClusterSnapshot:
     if found is None:
         known = ", ".join(["sacct", *trace_formats()])
         message = f"the format of `{raw.name}` is not recognised"
-        raise Unreadable(Fault("GSM5500", message, help=f"state it: `--as NAME`, one of {known}"))
+        raise Unreadable(Fault("GSM5601", message, help=f"state it: `--as NAME`, one of {known}"))
     return read_trace(raw, found)
 
 

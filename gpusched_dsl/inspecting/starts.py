@@ -181,6 +181,8 @@ class DrawnStarts:
 
     def quantiles(self) -> Floats:
         """(J, 3); a future in which a job does not start counts as infinitely late."""
+        if not len(self.starts):
+            return np.zeros((len(self.names), len(QUANTILES)))
         ordered = np.sort(np.where(np.isnan(self.starts), np.inf, self.starts), axis=0)
         at = np.minimum((np.array(QUANTILES) * len(ordered)).astype(np.int64), len(ordered) - 1)
         found: Floats = ordered[at].T

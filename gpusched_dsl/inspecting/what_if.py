@@ -14,7 +14,7 @@ from gpusched_dsl.inspecting.starts import QueueOrder, in_queue_order
 
 
 @dataclass(frozen=True)
-class Change:
+class ClusterChange:
     """The mean wait of the past jobs, and how many of the jobs that wait now would start at once, after a change."""
 
     text: str
@@ -22,7 +22,7 @@ class Change:
     starts_now: int
 
 
-def what_if(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Change]:
+def what_if(snapshot: ClusterSnapshot, order: QueueOrder) -> list[ClusterChange]:
     """The state as it is, then one more node of each type, then each limit doubled, by the own queue in simulation."""
     found = [_change("as it is", snapshot, order)]
     for kind in snapshot.nodes["gpu_type"].unique().sort().to_list():
@@ -55,7 +55,7 @@ def _with_node(snapshot: ClusterSnapshot, alike: pl.DataFrame) -> ClusterSnapsho
     return replace(snapshot, nodes=complete(pl.concat([snapshot.nodes, copy]), NODE_COLUMNS))
 
 
-def _change(text: str, snapshot: ClusterSnapshot, order: QueueOrder) -> Change:
+def _change(text: str, snapshot: ClusterSnapshot, order: QueueOrder) -> ClusterChange:
     data = recent(snapshot)
     ready = data.table.select(ready_at()).to_series().to_numpy()
     start = simulate(in_queue_order(data, order, ready), order.rule).start
@@ -64,4 +64,4 @@ def _change(text: str, snapshot: ClusterSnapshot, order: QueueOrder) -> Change:
     now = simulate(in_queue_order(present, order, present.table["submitted"].to_numpy()), order.rule).start
     waiting = (present.table["state"] == "waiting").to_numpy()
     known = waits[~np.isnan(waits)]
-    return Change(text, float(known.mean()) if len(known) else 0.0, int((now[waiting] <= 0.0).sum()))
+    return ClusterChange(text, float(known.mean()) if len(known) else 0.0, int((now[waiting] <= 0.0).sum()))

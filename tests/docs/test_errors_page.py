@@ -107,6 +107,7 @@ ELSEWHERE = {
     "GSM5506": "service/test_service.py::test_an_ended_session",
     "GSM5508": "entry_points/test_requests.py::test_requests_of_other_sites",
     "GSM5510": "security/test_secrets.py::test_secrets_that_others_can_read",
+    "GSM5601": "inspecting/test_reading.py::test_an_unknown_form_says_what_to_state",
     "GSM6001": "cli/test_usage.py::test_wrong_usage",
     "GSM6002": "cli/test_usage.py::test_wrong_usage",
     "GSM6004": "cli/test_check.py::test_an_empty_folder_is_an_error",

@@ -1,11 +1,23 @@
-"""Options of the commands for real clusters: `drive` and `serve`."""
+"""Options of the commands for real clusters: `inspect`, `drive` and `serve`."""
 
 from __future__ import annotations
 
 from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.arguments.runs import add_run_choice
-from gpusched_dsl.cli.arguments.shared import ONLINE_HELP, add_html, add_json, add_methods
-from gpusched_dsl.cli.arguments.values import path, port_number, sample_count
+from gpusched_dsl.cli.arguments.shared import ONLINE_HELP, add_html, add_json, add_memory_limit, add_methods, add_seed
+from gpusched_dsl.cli.arguments.values import path, port_number, positive_number, sample_count
+
+
+def add_inspect_options(parser: Parser) -> None:
+    parser.add_argument("source", type=path, metavar="SOURCE", help="records of sacct, or a trace of jobs")
+    parser.add_argument("--as", dest="format", metavar="FORMAT", help="its format, if it is not recognised")
+    parser.add_argument(
+        "--timezone", default="UTC", metavar="ZONE", help="time zone of its times, such as Europe/Berlin (default: UTC)"
+    )
+    parser.add_argument("--price", type=positive_number, metavar="DOLLARS", help="price of a GPU-hour")
+    add_seed(parser, "seed of the drawn futures")
+    add_json(parser, "the inspection")
+    add_memory_limit(parser)
 
 
 def add_drive_options(parser: Parser) -> None:

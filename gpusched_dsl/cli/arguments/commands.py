@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gpusched_dsl.cli.arguments.assistants import add_grammar_options, add_mcp_options
 from gpusched_dsl.cli.arguments.campaigns import add_campaign_options
-from gpusched_dsl.cli.arguments.clusters import add_drive_options, add_serve_options
+from gpusched_dsl.cli.arguments.clusters import add_drive_options, add_inspect_options, add_serve_options
 from gpusched_dsl.cli.arguments.examples import examples_text
 from gpusched_dsl.cli.arguments.explaining import (
     add_completion_options,
@@ -37,6 +37,7 @@ EXITS = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning 
 COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "solve": ("solve a scenario and show the schedule", add_solve_options),
     "run": ("run a scenario over time, plan after plan, with one or several methods", add_run_options),
+    "inspect": ("look at a cluster without a model: load, waits and why, starts, what helps", add_inspect_options),
     "drive": ("watch a real cluster and plan for it, or change it; report the savings", add_drive_options),
     "serve": ("serve live runs of a model over HTTP: events in, decisions out", add_serve_options),
     "estimate": ("estimate when a job starts and ends in a run, and its cost", add_estimate_options),

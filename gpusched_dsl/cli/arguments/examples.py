@@ -12,6 +12,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gsdsl run plan.gsm --methods FIFO,SJF", "compare two policies over time"),
         ("gsdsl run plan.gsm --method FIFO --seeds 1..20 --html run.html", "20 random runs, as a page"),
     ),
+    "inspect": (
+        ("gsdsl inspect sacct.txt --timezone Europe/Berlin", "a history of Slurm, by `sacct --parsable2`"),
+        ("gsdsl inspect trace.swf --price 2.5", "a trace, with the price of a GPU-hour"),
+    ),
     "drive": (
         ("gsdsl drive cluster.toml --check", "observe the cluster once, and show what was read"),
         ("gsdsl drive cluster.toml", "plan for it and record the plans, without changing anything"),

@@ -360,6 +360,8 @@ CODES: dict[str, str] = {
     "GSM5506": "session does not accept requests",
     "GSM5508": "request from another site",
     "GSM5510": "others can read a file of secrets",
+    # 56xx inspecting
+    "GSM5601": "format of a source is not recognised",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "invalid command line",

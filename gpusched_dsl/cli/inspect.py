@@ -1,0 +1,37 @@
+"""`gsdsl inspect`: a look at a cluster or a history of jobs, without a model."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.instance import permissions
+from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.progress import watch_progress
+from gpusched_dsl.cli.trace import diagnostic_of
+from gpusched_dsl.data.sources.files import FileLimits, Unreadable
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.inspecting.inspection import inspect
+    from gpusched_dsl.inspecting.reading import read_snapshot
+
+    check_targets(options.json)
+    limits = FileLimits.within(permissions(options).memory, allow_outside=True)
+    if options.json == STDOUT:
+        output.only_diagnostics()
+    with watch_progress(output, show=output.shows_progress) as watch:
+        watch.begin("reading")
+        try:
+            snapshot = read_snapshot(options.source, limits, form=options.format, zone=options.timezone)
+        except Unreadable as error:
+            raise DiagnosticError([diagnostic_of(fault) for fault in error.faults]) from None
+        watch.begin("simulating")
+        found = inspect(snapshot, seed=options.seed, price=options.price)
+    for line in found.lines():
+        output.say_wrapped(line)
+    if options.json is not None:
+        write_document(found.json_text(), options.json, output)
+    return exits.OK

@@ -1,0 +1,151 @@
+"""Why each job waits, in words of GPUs, nodes and jobs; jobs of one shape and with the same demands have one reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
+from gpusched_dsl.explaining.job_reason import ROOM, JobAhead, JobReason, Resource
+from gpusched_dsl.inspecting.load import TOTAL
+from gpusched_dsl.inspecting.queue_simulation import demands
+from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
+from gpusched_dsl.inspecting.starts import QueueOrder
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+
+MOST_AHEAD = 50  # jobs that a reason lists
+
+# Reasons of Slurm and Kubernetes for jobs that no free GPU would start, in words.
+_BLOCKED = {
+    "Dependency": "waits for another job",
+    "DependencyNeverSatisfied": "waits for a job that did not end well: it never starts",
+    "JobHeldUser": "its user holds it",
+    "JobHeldAdmin": "an operator holds it",
+    "BeginTime": "is to begin later",
+    "JobArrayTaskLimit": "enough tasks of its array run",
+    "JobHoldMaxRequeue": "was put back too often",
+    "Reservation": "waits for its reservation",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class WaitingJob:
+    """A job that waits or is blocked; a blocked one has no `reason`. `notes` are further sentences."""
+
+    job: str
+    reason: JobReason | None
+    notes: tuple[str, ...] = ()
+
+
+def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[WaitingJob]:
+    """The reason of each waiting job, in the order of the queue, then the blocked ones."""
+    jobs = _in_order(snapshot.jobs_in(SnapshotState.WAITING), order)
+    blocked = snapshot.jobs_in(SnapshotState.BLOCKED)
+    found = [WaitingJob(row["job"], None, _blocked_notes(row)) for row in blocked.iter_rows(named=True)]
+    if not jobs.height:
+        return found
+    kind, suits = demands(snapshot, jobs)
+    suits &= snapshot.nodes["up"].to_numpy()
+    room = cluster_room(snapshot)
+    shapes, shape = np.unique(
+        np.column_stack([kind, jobs["gpus"].to_numpy(), jobs["nodes"].to_numpy()]), axis=0, return_inverse=True
+    )
+    reasons = [room.waiting_reason(options_of(snapshot, suits[k], g, n)) for k, g, n in shapes.tolist()]
+    related = (suits.astype(np.int64) @ suits.T.astype(np.int64)) > 0
+    names, limits = jobs["job"].to_list(), _limit_notes(snapshot, jobs)
+    ahead = _ahead(kind, related)
+    waiting = []
+    for at, row in enumerate(jobs.iter_rows(named=True)):
+        reason = reasons[shape.reshape(-1)[at]]
+        before = tuple(JobAhead(names[other], "waits") for other in ahead[at])
+        notes = limits[at]
+        if reason.kind == ROOM and not notes and row["reason"]:
+            notes = (f"the cluster says: {row['reason']}",)
+        waiting.append(WaitingJob(row["job"], replace(reason, ahead=before), notes))
+    return waiting + found
+
+
+def _in_order(jobs: pl.DataFrame, order: QueueOrder) -> pl.DataFrame:
+    keys = [-pl.col("priority").fill_null(0.0)] if order.by_priority else []
+    return jobs.sort(*keys, pl.col("submitted"), maintain_order=True)
+
+
+def _ahead(kind: Ints, related: Bools) -> list[list[int]]:
+    """The first jobs before each in the queue that want some of the same nodes, by the kinds of their demands."""
+    lists: list[list[int]] = [[] for _ in range(len(related))]
+    found = []
+    for at, own in enumerate(kind.tolist()):
+        found.append(list(lists[own]))
+        for other in np.flatnonzero(related[own]).tolist():
+            if len(lists[other]) < MOST_AHEAD:
+                lists[other].append(at)
+    return found
+
+
+def cluster_room(snapshot: ClusterSnapshot) -> ClusterRoom:
+    """The GPUs of the nodes and what running jobs use until the end of their limits."""
+    nodes = snapshot.nodes
+    running = snapshot.jobs_in(SnapshotState.RUNNING)
+    parts = running.select(
+        pl.int_range(pl.len()).alias("job"), "on_nodes", "on_gpus", (pl.col("started") + pl.col("limit")).alias("end")
+    ).explode("on_nodes", "on_gpus", empty_as_null=True, keep_nulls=True)
+    where = nodes.select(pl.int_range(pl.len()).alias("place"), pl.col("node").alias("on_nodes"))
+    parts = parts.join(where, on="on_nodes", how="inner", maintain_order="left")
+    capacity = np.where(nodes["up"].to_numpy(), nodes["gpus"].to_numpy(), 0).astype(np.float64)
+    types = nodes["gpu_type"].to_list()
+    end = parts["end"].fill_null(np.inf).to_numpy()
+    return ClusterRoom(
+        (Resource("GPU"),), nodes["node"].to_list(), types, capacity[:, None], running["job"].to_list(),
+        parts["job"].to_numpy().astype(np.int64), parts["place"].to_numpy().astype(np.int64),
+        parts["on_gpus"].to_numpy().astype(np.float64)[:, None], np.where(end < snapshot.now, np.nan, end),
+        tuple(dict.fromkeys(name for name in types if name)),
+    )  # fmt: skip
+
+
+def options_of(snapshot: ClusterSnapshot, suits: Bools, gpus: int, nodes: int) -> PlaceOptions:
+    """The nodes on which a job may run, with the GPUs of each worker; without a number of nodes, workers of one GPU."""
+    place = np.flatnonzero(suits)
+    workers = nodes if nodes > 0 else gpus
+    amount = float(gpus if nodes > 0 else 1)
+    largest = int(snapshot.nodes["gpus"].max() or 0)  # type: ignore[arg-type]
+    if nodes == 0 and gpus <= largest:
+        workers, amount = 1, float(gpus)
+    most = 1.0 if nodes > 0 else float(largest)
+    count = len(place)
+    amounts: Floats = np.full((count, 1), amount)
+    return PlaceOptions(
+        place.astype(np.int64), amounts, np.zeros(count, dtype=np.int64) if workers > 1 else np.arange(count),
+        np.full(count, workers, dtype=np.int64), np.full(count, most if workers > 1 else 1.0),
+    )  # fmt: skip
+
+
+def _limit_notes(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> list[tuple[str, ...]]:
+    """For each job a sentence for each limit that it would exceed now."""
+    notes: list[list[str]] = [[] for _ in range(len(jobs))]
+    running = snapshot.jobs_in(SnapshotState.RUNNING)
+    for scope, owner, kind, most in snapshot.limits.iter_rows():
+        if kind:
+            continue
+        for name in jobs["user"].unique().to_list() if scope == "user" and not owner else [owner]:
+            used = int(running.filter(_is_counted(scope, name)).select(TOTAL.sum()).item() or 0)
+            over = jobs.select(_is_counted(scope, name) & (TOTAL + used > most)).to_series().fill_null(False)
+            what = {"user": "user", "team": "team", "qos": "QOS", "partition": "partition"}[scope]
+            for at in np.flatnonzero(over.to_numpy()).tolist():
+                notes[at].append(f"{what} {name} uses {used} of at most {most} GPUs")
+    return [tuple(found) for found in notes]
+
+
+def _is_counted(scope: str, owner: str) -> pl.Expr:
+    if scope == "partition":
+        return pl.col("partitions").list.contains(owner)
+    return pl.col({"user": "user", "team": "team", "qos": "qos"}[scope]) == owner
+
+
+def _blocked_notes(row: dict[str, object]) -> tuple[str, ...]:
+    after = row["after"]
+    if isinstance(after, list) and after:
+        return (f"waits for the end of {', '.join(map(str, after[:5]))}",)
+    reason = str(row["reason"])
+    return (_BLOCKED.get(reason, reason) or "must not start yet",)

@@ -1,0 +1,122 @@
+"""The look at a cluster: its tables against plain sums over the jobs, and its text."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from made_history import made_history
+
+from gpusched_dsl.inspecting.inspection import inspect
+from gpusched_dsl.inspecting.load import load_by, load_by_type
+from gpusched_dsl.inspecting.other_queues import compare_queues
+from gpusched_dsl.inspecting.queue_simulation import QueueRule
+from gpusched_dsl.inspecting.reasons import waiting_reasons
+from gpusched_dsl.inspecting.snapshot import LIMIT_COLUMNS, ClusterSnapshot, frame
+from gpusched_dsl.inspecting.starts import QueueOrder
+from gpusched_dsl.inspecting.unused import unused_gpus
+from gpusched_dsl.inspecting.what_if import what_if
+
+EASY = QueueOrder(False, QueueRule.EASY)
+
+
+@pytest.fixture(scope="module")
+def history() -> ClusterSnapshot:
+    return made_history(3, jobs=300, nodes=3)
+
+
+def test_load_equals_sums_over_jobs(history: ClusterSnapshot) -> None:
+    used = 0
+    teams: dict[str, list[float]] = defaultdict(lambda: [0.0] * 6)
+    for job in history.jobs.iter_rows(named=True):
+        total, own = job["gpus"] * job["nodes"], teams[job["team"]]
+        if job["state"] == "running":
+            used += total
+            own[0] += 1
+            own[1] += total
+        if job["state"] == "waiting":
+            own[2] += 1
+        else:
+            own[3] += total * job["duration"] / 3600
+            own[4] += job["started"] - job["submitted"]
+            own[5] += 1
+    [row] = load_by_type(history).to_dicts()
+    assert (row["nodes"], row["gpus"], row["used"], row["free"]) == (3, 24, used, 24 - used)
+    for row in load_by(history).to_dicts():
+        own = teams[row["team"]]
+        assert (row["running"], row["gpus"], row["waiting"]) == tuple(own[:3])
+        assert row["gpu_hours"] == pytest.approx(own[3])
+        assert row["mean_wait"] == pytest.approx(own[4] / own[5])
+
+
+def test_the_own_queue_in_the_simulation_has_the_waits_of_the_cluster(history: ClusterSnapshot) -> None:
+    found = compare_queues(history, EASY)
+    assert found is not None
+    assert found.real is not None
+    assert found.explains
+    assert found.own.mean_wait == pytest.approx(found.real.mean_wait, rel=0.05)
+    strict = next(each for each in found.others if each.name == "first come, first served")
+    assert strict.mean_wait > found.own.mean_wait
+    waits = history.jobs.filter(history.jobs["started"].is_not_null())
+    assert found.real.mean_wait == pytest.approx(waits.select(pl.mean("started") - pl.mean("submitted")).item())
+
+
+def test_hidden_rules_of_a_cluster_are_noticed(history: ClusterSnapshot) -> None:
+    later = history.jobs.with_columns(started=pl.col("started") + 7200.0, ended=pl.col("ended") + 7200.0)
+    found = compare_queues(replace(history, jobs=later), EASY)
+    assert found is not None
+    assert not found.explains
+
+
+def test_one_more_node_shortens_waits(history: ClusterSnapshot) -> None:
+    now, more = what_if(history, EASY)
+    assert more.text == "one more node of type a100"
+    assert more.mean_wait < now.mean_wait
+
+
+def test_unused_hours_equal_a_sum_over_minutes(history: ClusterSnapshot) -> None:
+    found = unused_gpus(history)
+    assert found is not None
+    ran = history.jobs.filter(history.jobs["started"].is_not_null())
+    first = min(ran["started"].to_list()) // 3600 * 3600
+    count = int((history.now - first) // 3600)
+    minutes = first + 30.0 + 60.0 * np.arange(60 * count)
+    busy = np.zeros(len(minutes))
+    for job in ran.iter_rows(named=True):
+        end = history.now if job["ended"] is None else job["ended"]
+        busy[(minutes >= job["started"]) & (minutes < end)] += job["gpus"] * job["nodes"]
+    hour = (minutes // 3600).astype(np.int64) % 24
+    expected = [float((24 - busy[hour == each]).mean()) for each in range(24)]
+    np.testing.assert_allclose(found.unused, expected, atol=0.1)
+    assert found.hours == pytest.approx(sum(expected), abs=0.5)
+
+
+def test_reasons_name_needs_those_ahead_and_limits(history: ClusterSnapshot) -> None:
+    found = waiting_reasons(history, EASY)
+    waiting = history.jobs.filter(history.jobs["state"] == "waiting").sort("submitted")
+    assert [each.job for each in found] == waiting["job"].to_list()
+    for place, (each, job) in enumerate(zip(found, waiting.iter_rows(named=True), strict=True)):
+        assert each.reason is not None
+        need = each.reason.needs[0]
+        assert (need.amounts[0], need.workers) == (job["gpus"], job["nodes"])
+        assert [ahead.job for ahead in each.reason.ahead] == waiting["job"].to_list()[:place][:50]
+    limited = replace(history, limits=frame([{"scope": "user", "owner": "", "gpus": 1}], LIMIT_COLUMNS))
+    notes = [note for each in waiting_reasons(limited, EASY) for note in each.notes]
+    assert len(notes) == len(waiting)
+    assert all("of at most 1 GPUs" in note for note in notes)
+
+
+def test_text_and_document(history: ClusterSnapshot) -> None:
+    found = inspect(history, price=2.0)
+    text = str(found)
+    used = load_by_type(history)["used"].sum()
+    assert f"{used:.0f} of 24 GPUs in use" in text
+    assert "the queue: by submission, backfilling with a reservation" in text
+    document = json.loads(found.json_text())
+    assert len(document["starts"]) == history.jobs.filter(history.jobs["state"] == "waiting").height
+    assert document["waiting"][0]["reason"]["needs"][0]["amounts"]["GPU"] > 0
+    assert document["unused"]["price"] == 2.0

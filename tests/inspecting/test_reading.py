@@ -1,0 +1,64 @@
+"""From files to snapshots: records of sacct with jobs that run, wait and are arrays; traces, recognised by content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpusched_dsl.data.sources.files import FileLimits, Unreadable
+from gpusched_dsl.inspecting.reading import read_snapshot
+
+SACCT = Path(__file__).parent / "records" / "sacct.txt"
+LIMITS = FileLimits(allow_outside=True)
+
+
+def test_records_of_sacct() -> None:
+    found = read_snapshot(str(SACCT), LIMITS)
+    jobs = {row["job"]: row for row in found.jobs.iter_rows(named=True)}
+    assert list(jobs) == ["1", "2", "3_4", "3_5", "3_6", "4", "5"]
+    assert [row["state"] for row in jobs.values()] == [
+        "ended", "running", "waiting", "waiting", "waiting", "ended", "blocked"
+    ]  # fmt: skip
+    assert found.now == jobs["2"]["started"] + 3600  # until when the running job has run
+    assert (jobs["2"]["gpus"], jobs["2"]["nodes"], jobs["2"]["on_nodes"], jobs["2"]["on_gpus"]) == (
+        8, 2, ["g1", "g2"], [8, 8]
+    )  # fmt: skip
+    assert (jobs["2"]["gpu_types"], jobs["2"]["features"]) == (["a100"], ["nvlink"])
+    assert jobs["1"]["gpu_types"] == []  # any type was requested
+    assert (jobs["1"]["limit"], jobs["1"]["duration"], jobs["1"]["memory"]) == (36000.0, 7200.0, 64.0)
+    assert (jobs["3_5"]["array"], jobs["3_5"]["array_limit"], jobs["3_5"]["gpu_types"]) == ("3", 2, ["h100"])
+    assert (jobs["4"]["outcome"], jobs["4"]["started"]) == ("CANCELLED", None)
+    assert (jobs["5"]["partitions"], jobs["5"]["limit"], jobs["5"]["reason"]) == (["main", "big"], None, "Dependency")
+    nodes = found.nodes.select("node", "gpu_type", "gpus").rows()
+    assert nodes == [("g1", "a100", 8), ("g2", "a100", 8)]
+    assert "nodes are those on which jobs ran" in found.inferred
+
+
+def test_times_are_on_the_clock_of_a_zone() -> None:
+    there, here = (read_snapshot(str(SACCT), LIMITS, zone=zone).now for zone in ("Europe/Berlin", "UTC"))
+    assert here - there == 3600.0
+
+
+def test_a_trace_is_recognised_by_its_content(tmp_path: Path) -> None:
+    philly = tmp_path / "any.csv"
+    philly.write_text("submit_time,duration_s,num_gpus,vc\n2017-09-07 03:58:57,3600,1,a\n2017-09-07 04:00:00,60,4,b\n")
+    found = read_snapshot(str(philly), LIMITS)
+    assert found.source.startswith("philly:")
+    assert not found.has_starts
+    assert found.nodes["gpus"].sum() == 5  # in use at once, if nobody waits
+    swf = tmp_path / "log"
+    swf.write_text("; MaxProcs: 16\n; UnixStartTime: 1000\n" + "1 0 10 100 4 -1 -1 4 200 -1 1 7 1 1 1 1 -1 -1\n" * 1)
+    found = read_snapshot(str(swf), LIMITS)
+    [job] = found.jobs.to_dicts()
+    assert (job["submitted"], job["started"], job["ended"], job["limit"]) == (1000.0, 1010.0, 1110.0, 200.0)
+    assert found.nodes.select("node", "gpus").rows() == [("cluster", 16)]
+
+
+def test_an_unknown_form_says_what_to_state(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear operator,\nour cluster is slow.\n")
+    with pytest.raises(Unreadable) as raised:
+        read_snapshot(str(path), LIMITS)
+    assert raised.value.faults[0].code == "GSM5601"
+    assert "`--as NAME`" in (raised.value.faults[0].help or "")
