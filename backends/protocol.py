@@ -140,6 +140,15 @@ class Session(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class Advised(Session, Protocol):
+    """A session without a relaxation of its own, which uses that of the search for a start."""
+
+    def advise(self, relaxed: Floats, reduced: Floats | None) -> None:
+        """Receive the point of the relaxation and its reduced costs, of a problem to be minimised, before a solve."""
+        ...
+
+
 class Backend(Protocol):
     """A solver. A problem given to `open` has at most one objective."""
 

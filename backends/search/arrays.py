@@ -5,13 +5,35 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from gpusched_dsl.backends.search.kernel import COOL, NOTHING, PHASE, VIOLATED, SearchModel, SearchState
+from gpusched_dsl.backends.search.kernels.jumps import (
+    ASPIRES,
+    BEST,
+    CHANGED,
+    HAS_BEST,
+    IMPROVED,
+    LEAST_WEIGHT,
+    NOTHING,
+    PHASE,
+    STEPS,
+    TOLERANCE,
+    TRAIL,
+    UNTIL,
+    VIOLATED,
+    WEIGHT,
+    WORK,
+    SearchModel,
+    SearchState,
+)
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
 from gpusched_dsl.ir.divisors import common_divisors
 from gpusched_dsl.ir.problem import Problem
 
 INTEGRALITY = 1e-6
 TRAIL_LENGTH = 512
+NEVER = np.iinfo(np.int64).max
+COOL = 0.02  # the first temperature: the first descent begins cool
+BEYOND = 20  # changes of rows judged for each column, to repair a point
+FOLLOWED = 1e-6  # of a scaled row: by how much a solver's point may violate it
 
 
 def arrays_of(problem: Problem) -> SearchModel:
@@ -105,7 +127,7 @@ def state_at(model: SearchModel, point: Floats) -> SearchState:
     rows = len(model.row_lower)
     row_of = np.repeat(np.arange(rows), np.diff(model.starts))
     activity = np.bincount(row_of, weights=model.values * point[model.columns], minlength=rows).astype(np.float64)
-    wrong = (activity > model.row_upper + 1e-9) | (activity < model.row_lower - 1e-9)
+    wrong = (activity > model.row_upper + TOLERANCE) | (activity < model.row_lower - TOLERANCE)
     listed = np.flatnonzero(wrong)
     violated = np.zeros(rows, dtype=np.int32)
     violated[: len(listed)] = listed
@@ -117,10 +139,77 @@ def state_at(model: SearchModel, point: Floats) -> SearchState:
     return SearchState(
         point.astype(np.float64), activity, np.ones(rows), violated, place, np.zeros(len(point), dtype=np.int64),
         chosen, point.astype(np.float64), np.array([np.inf, 1.0, COOL, 0.01]),
-        np.array([len(listed), 0, 0, 0, 0, 0, 0, 0, 0, PHASE], dtype=np.int64), np.zeros(TRAIL_LENGTH, dtype=np.int32),
-        np.zeros(TRAIL_LENGTH), np.zeros(len(point), dtype=np.int64), np.zeros(len(point), dtype=np.int32),
+        np.array([len(listed), 0, 0, 0, 0, 0, 0, 0, 0, PHASE, NEVER], dtype=np.int64),
+        np.zeros(TRAIL_LENGTH, dtype=np.int32), np.zeros(TRAIL_LENGTH),
+        np.zeros(len(point), dtype=np.int64), np.zeros(len(point), dtype=np.int32),
         np.zeros(len(point), dtype=bool),
     )  # fmt: skip
+
+
+def with_own_sides(model: SearchModel) -> SearchModel:
+    """Return the model for one solve, which may change sides of rows."""
+    return model._replace(row_lower=model.row_lower.copy(), row_upper=model.row_upper.copy())
+
+
+def set_best(exact: SearchModel, model: SearchModel, state: SearchState, point: Floats) -> None:
+    """Go on from a point, as the best one if it satisfies the problem up to a solver's tolerance.
+
+    Rows that it violates by less than that get as much more room; the linear problem at the end has the `exact` sides.
+    """
+    model.row_lower[:], model.row_upper[:] = exact.row_lower, exact.row_upper
+    fresh = state_at(model, point)
+    wrong = fresh.violated[: fresh.counts[VIOLATED]]
+    activity = fresh.activity[wrong]
+    model.row_upper[wrong] += np.clip(activity - model.row_upper[wrong], 0.0, FOLLOWED)
+    model.row_lower[wrong] -= np.clip(model.row_lower[wrong] - activity, 0.0, FOLLOWED)
+    _adopt(model, state, point)
+    if state.counts[VIOLATED] == 0:
+        state.best[:] = point
+        state.numbers[BEST] = state.activity[-1]
+        state.counts[[HAS_BEST, IMPROVED, UNTIL]] = 1, state.counts[STEPS], state.counts[WORK] + PHASE
+
+
+def begin_beyond(model: SearchModel, state: SearchState, point: Floats) -> None:
+    """Go on from a point that may violate rows, for a while if there is a best one, else until none is violated."""
+    _adopt(model, state, point)
+    state.counts[ASPIRES] = state.counts[HAS_BEST]
+    state.counts[UNTIL] = state.counts[WORK] + max(PHASE, BEYOND * len(point))
+    state.numbers[WEIGHT] = LEAST_WEIGHT
+    moved = np.flatnonzero(point != state.best)
+    state.changed[: len(moved)], state.counts[CHANGED] = moved, len(moved)
+    state.is_changed[moved] = True
+
+
+def _adopt(model: SearchModel, state: SearchState, point: Floats) -> None:
+    """Let the state be at a point, without any aspiration."""
+    model.row_upper[-1] = np.inf
+    fresh = state_at(model, point)
+    for name in ("point", "activity", "violated", "place", "chosen"):
+        getattr(state, name)[:] = getattr(fresh, name)
+    state.is_changed[:] = False
+    state.counts[[CHANGED, TRAIL, ASPIRES]] = 0
+    state.counts[VIOLATED] = fresh.counts[VIOLATED]
+
+
+def by_reduced_costs(model: SearchModel, reduced: Floats) -> SearchModel:
+    """Return the model with the columns of each choice in the order of their reduced costs."""
+    number = model.choice[model.members]
+    order = np.lexsort((model.costs[model.members], reduced[model.members], number))
+    return model._replace(members=model.members[order])
+
+
+def rounded(model: SearchModel, relaxed: Floats) -> Floats:
+    """Return a point of the relaxation with integers, which may violate rows: of each choice the column it prefers."""
+    point = np.where(model.integer, np.rint(relaxed), relaxed)
+    if len(model.must):
+        number = model.choice[model.members]
+        values = relaxed[model.members]
+        order = np.lexsort((-values, number))  # stable: the first of equal ones is worth it most
+        first = model.members[order[model.members_from[:-1]]]
+        total = np.add.reduceat(values, model.members_from[:-1])
+        point[model.members] = 0.0
+        point[first[model.must | (total > 0.5)]] = 1.0
+    return np.clip(point, model.lower, model.upper)
 
 
 def first_point(model: SearchModel) -> Floats:

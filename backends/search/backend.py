@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -13,15 +14,29 @@ from msgspec import structs
 from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.backends.protocol import (
     Capabilities,
-    Exchange,
     Monitor,
     Session,
     Silent,
     SolveOptions,
-    SolverProgress,
 )
-from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
-from gpusched_dsl.backends.search.kernel import BEST, HAS_BEST, IMPROVED, STEPS, SearchModel, SearchState, search
+from gpusched_dsl.backends.search.arrays import (
+    arrays_of,
+    begin_beyond,
+    by_reduced_costs,
+    first_point,
+    rounded,
+    set_best,
+    state_at,
+    with_own_sides,
+)
+from gpusched_dsl.backends.search.kernels.annealing import search
+from gpusched_dsl.backends.search.kernels.jumps import (
+    HAS_BEST,
+    STEPS,
+    SearchModel,
+    SearchState,
+)
+from gpusched_dsl.backends.search.run import SearchRun
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
@@ -29,12 +44,11 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mea
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.version import __version__
 
-CALL_SECONDS: Final = 0.05  # about how long one call of the kernel takes, so that it can be stopped
 # Options: steps in all, and steps without a better point, after which the search ends by itself.
 DEFAULTS: Final[Mapping[str, float]] = {"steps": np.inf, "patience": 300_000.0}
 STEPS_BY_COLUMN: Final = 20
-WITHOUT_POINT: Final = 10  # times the patience: the end of a search without any point, which its problem may not have
 REST_SECONDS: Final = 10.0  # for the continuous columns, without a time limit
+FAR: Final = 0.05  # of its costs: by how much the rounded relaxation replaces a start, although it violates rows
 
 
 class SearchBackend:
@@ -55,7 +69,16 @@ class SearchSession(Session):
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._model = arrays_of(problem)
+        self._relaxed: Floats | None = None
+
+    @cached_property
+    def _model(self) -> SearchModel:
+        return arrays_of(self._problem)
+
+    def advise(self, relaxed: Floats, reduced: Floats | None) -> None:
+        self._relaxed = relaxed
+        if reduced is not None:
+            self._model = by_reduced_costs(self._model, reduced)
 
     def close(self) -> None:
         """Nothing outlasts the objects."""
@@ -68,7 +91,12 @@ class SearchSession(Session):
         """
         began = time.perf_counter()
         steps, patience = _limits(options.extra, self._problem.columns)
-        model, problem = self._model, self._problem
+        problem = self._problem
+        ordered = (problem.lower <= problem.upper).all() and (problem.row_lower <= problem.row_upper).all()
+        if not problem.is_mip and ordered:
+            return self._linear(problem, options, began, monitor)
+        exact = self._model
+        model = with_own_sides(exact)
         if (model.lower > model.upper).any() or (model.row_lower > model.row_upper).any():
             return SolverResult(Status.INFEASIBLE)
         if not len(model.movable):
@@ -78,12 +106,16 @@ class SearchSession(Session):
         if start is not None:
             given = np.where(np.isfinite(start), start, point)
             point = np.clip(np.where(problem.integer, np.rint(given), given), model.lower, model.upper)
-        state = state_at(model, point)
+        state = self._begin(model, point, start is not None)
         search(model, state, 0, np.random.default_rng(0))  # machine code, the first time: no time of the search
         began = time.perf_counter()
         control = Control()
         with CtrlC(control):
-            reason = self._run(model, state, options, steps, patience, control, monitor or Silent())
+            run = SearchRun(problem, exact, model, state, options, control, monitor or Silent())
+            try:
+                reason = run.until_the_end(steps, patience)
+            finally:
+                run.close()
         counts = {"nodes": 0.0, "iterations": float(state.counts[STEPS])}
         has_point = bool(state.counts[HAS_BEST])
         found = self._with_rest(state.best if has_point else state.point, has_point, options, began)
@@ -95,44 +127,22 @@ class SearchSession(Session):
             Status.FEASIBLE, found, self._value(found), reason=reason, solve_seconds=seconds, statistics=counts
         )
 
-    def _run(
-        self,
-        model: SearchModel,
-        state: SearchState,
-        options: SolveOptions,
-        steps: float,
-        patience: float,
-        control: Control,
-        monitor: Monitor,
-    ) -> str:
-        """Search until a limit; return which one, "" for the end by itself."""
-        rng = np.random.default_rng(options.seed)
-        length, told = 64, -1.0
-        exchange = monitor if isinstance(monitor, Exchange) else None
-        priced = np.flatnonzero(model.costs)
-        costs = model.costs[priced]
-        least = float(costs @ np.where(costs > 0, model.lower[priced], model.upper[priced]))
-        while state.counts[STEPS] < steps:
-            if control.stop_requested or monitor.stop_requested:
-                return "interrupt"
-            if options.time_limit is not None and control.seconds > options.time_limit:
-                return "time"
-            if state.counts[HAS_BEST] and state.numbers[BEST] <= least:
-                return ""
-            idle = state.counts[STEPS] - state.counts[IMPROVED]
-            if idle > (patience if state.counts[HAS_BEST] else WITHOUT_POINT * patience):
-                return ""
-            before, improved = time.perf_counter(), int(state.counts[IMPROVED])
-            search(model, state, int(min(length, steps - state.counts[STEPS])), rng)
-            taken = time.perf_counter() - before
-            length = max(1, min(2 * length, int(length * CALL_SECONDS / max(taken, 1e-9))))
-            if control.seconds - told > CALL_SECONDS:
-                told = control.seconds
-                best = float(self._value(state.best)) if state.counts[HAS_BEST] else None
-                monitor.progress(SolverProgress(told, best, None, iterations=int(state.counts[STEPS])))
-            if exchange is not None and state.counts[HAS_BEST] and state.counts[IMPROVED] != improved:
-                exchange.take_improvement(state.best.copy())
-        return "iterations"
+    def _begin(self, model: SearchModel, point: Floats, given: bool) -> SearchState:
+        """Return the state at a point, or at the rounded relaxation where the point is far from it or none was given.
+
+        The point stays the best one if it satisfies the problem.
+        """
+        state = state_at(model, point)
+        if self._relaxed is None:
+            return state
+        near = rounded(model, self._relaxed)
+        value, least = (float(model.costs @ p) for p in (point, near))
+        if given and value - least <= FAR * max(abs(value), abs(least)):
+            return state
+        if given:
+            set_best(self._model, model, state, point)
+        begin_beyond(model, state, near)
+        return state
 
     def _value(self, point: Floats) -> float:
         return self._problem.objectives[0].value(point) if self._problem.objectives else 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from gpusched_dsl.backends.interrupt import SolverOverran
-from gpusched_dsl.backends.protocol import Backend, Monitor, Session, SolveOptions
+from gpusched_dsl.backends.protocol import Advised, Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
@@ -258,6 +258,8 @@ class Solving:
             visible, factor = with_visible_costs(problem)
             self._load(visible)
             assert self.session is not None
+            if mip_start.relaxation is not None and isinstance(self.session, Advised):
+                self.session.advise(*mip_start.relaxation)
             monitor = stated_monitor(self.monitor, self.reformulated, problem, factor)
             began = time.perf_counter()
             answer = self.session.solve(self._options_in_time(), mip_start.point, monitor)

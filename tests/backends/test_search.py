@@ -17,11 +17,11 @@ from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.backends.registry import backend, backend_names, proves
 from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
 from gpusched_dsl.backends.search.backend import SearchBackend
-from gpusched_dsl.backends.search.kernel import (
+from gpusched_dsl.backends.search.kernels.annealing import COLD, search
+from gpusched_dsl.backends.search.kernels.jumps import (
     ASPIRES,
     BEST,
     CHANGED,
-    COLD,
     HAS_BEST,
     PHASE,
     TEMPERATURE,
@@ -29,7 +29,6 @@ from gpusched_dsl.backends.search.kernel import (
     VIOLATED,
     WORK,
     cheap_member,
-    search,
 )
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem

@@ -34,8 +34,9 @@ def cache_folder() -> Path:
     that it calls; the name of the folder depends on all of them, on the tables whose rows number the rules, and on the
     constants of survival functions.
     """
-    sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
     package = Path(__file__).parent.parent
+    folders = (Path(__file__).parent, package.parent / "backends" / "search" / "kernels")
+    sources = b"".join(path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py")))
     arrays = (package / "workload.py", package / "gangs" / "workload.py")
     read = (*arrays, package / "rules.py", Path(rule_table.__file__), Path(survival_tables.__file__))
     sources += b"".join(path.read_bytes() for path in read)

@@ -69,6 +69,7 @@ class Search:
     integers: Ints = field(init=False)
     costs: Floats = field(init=False)
     incumbent: Incumbent = field(init=False)
+    relaxation: tuple[Floats, Floats | None] | None = field(init=False, default=None)  # its point and reduced costs
 
     def run(self) -> Incumbent:
         problem = self.problem
@@ -89,6 +90,7 @@ class Search:
         if self.incumbent.point is None:
             self._fix_by_costs(down, up)
         relaxed, reduced = self._relax()
+        self.relaxation = None if relaxed is None else (relaxed, reduced)
         if self._is_done:
             return self.incumbent
         if relaxed is None and self.incumbent.point is None:

@@ -29,7 +29,8 @@ class MipStart(Struct, frozen=True, eq=False):
     """`point` is the start, None without any; `objective` is its value if it is known to be feasible.
 
     `bound` is proved, None where there is none. `proved`: the point is as good as was asked for. `interrupted`:
-    somebody wants the best point now. `warnings` say what became of a start that was given.
+    somebody wants the best point now. `warnings` say what became of a start that was given. `relaxation` is the point
+    of the relaxation with its reduced costs, of a problem to be minimised, where it was solved for a local search.
     """
 
     point: Floats | None = None
@@ -39,6 +40,7 @@ class MipStart(Struct, frozen=True, eq=False):
     interrupted: bool = False
     seconds: float = 0.0
     warnings: tuple[Diagnostic, ...] = ()
+    relaxation: tuple[Floats, Floats | None] | None = None
 
     @property
     def answer(self) -> SolverResult | None:
@@ -216,11 +218,13 @@ def _search(
     budget = HeuristicBudget(seconds, monitor, lambda: control.stop_requested)
     with CtrlC(control):
         search_options = structs.replace(options, extra={}, time_limit=None)
-        found = Search(problem, backend, search_options, budget, mip_start.point, solves_parts).run()
+        search = Search(problem, backend, search_options, budget, mip_start.point, solves_parts)
+        found = search.run()
     proved = found.point is not None and found.gap <= options.gap
+    relaxation = None if backend.capabilities.proves else search.relaxation
     return MipStart(
         found.point, found.objective, found.bound, proved, budget.stop_requested and not proved,
-        mip_start.seconds + budget.seconds, mip_start.warnings,
+        mip_start.seconds + budget.seconds, mip_start.warnings, relaxation,
     )  # fmt: skip
 
 

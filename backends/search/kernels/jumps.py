@@ -1,4 +1,4 @@
-"""Local search over the columns of a linear problem: jumps of one column, and moves of what a choice is set to.
+"""Jumps over the columns of a linear problem, and moves of what a choice is set to, towards satisfied rows.
 
 A *jump* gives one column the value that satisfies one more row, or as much of it as bounds permit. A *choice* is a row
 `sum x_j <= 1` or `= 1` of binaries, such as the places of a job: its move sets one binary and clears the one that was
@@ -17,10 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled_at_once, compiled_in_place, compiled_inline
+from gpusched_dsl.policies.kernels.compiled import compiled_in_place, compiled_inline
 
 ROWS_LOOKED_AT = 3  # violated rows from which candidates of a step are taken
-ENTRIES_LOOKED_AT = 24  # of each
+ENTRIES_LOOKED_AT = 24  # of each, that can move
+ENTRIES_SCANNED = 4_096  # of each at most, to find these
 HELD = 3  # steps for which a column keeps its value, and as many more at random
 TOLERANCE = 1e-9
 NOTHING = -1
@@ -30,8 +31,8 @@ class SearchModel(NamedTuple):
     """A problem to minimise: `row_lower <= A x <= row_upper` by rows and by columns, with scaled rows and costs.
 
     `choice[j]` is the choice of a column, NOTHING without one; the columns of choice g are
-    `members[members_from[g]:members_from[g + 1]]`. The last row is the objective; it has an upper side only where the
-    search aspires to a better point.
+    `members[members_from[g]:members_from[g + 1]]`, in the order in which they are worth a try. The last row is the
+    objective; it has an upper side only where the search aspires to a better point.
     """
 
     lower: Floats
@@ -61,8 +62,8 @@ class SearchState(NamedTuple):
 
     `violated` lists the violated rows, `place[r]` is where (NOTHING: satisfied). `numbers`: objective of `best`, weight
     of the objective, temperature, size of gains. `counts`: violated rows, steps, steps at the last improvement, whether
-    `best` is a point, and others of the same names. `chosen[g]` is the column of choice g that is 1. `tried[j]` is the
-    last attempt that moved a column.
+    `best` is a point, and others of the same names; the search pauses where WORK, the changes of rows that were judged,
+    reaches PAUSE. `chosen[g]` is the column of choice g that is 1. `tried[j]` is the last attempt that moved a column.
     """
 
     point: Floats
@@ -83,18 +84,23 @@ class SearchState(NamedTuple):
 
 
 BEST, WEIGHT, TEMPERATURE, SIZE = 0, 1, 2, 3
-VIOLATED, STEPS, IMPROVED, HAS_BEST, TRAIL, CHANGED, ATTEMPTS, ASPIRES, WORK, UNTIL = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-CHAIN = 8
+VIOLATED, STEPS, IMPROVED, HAS_BEST, TRAIL, CHANGED, ATTEMPTS, ASPIRES, WORK, UNTIL, PAUSE = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    10,
+)
+CHAIN = 8  # moves in a row, for one that is accepted or not
 DRAWS = 1 << 30
-PLACES = 16  # of a choice that are tried, to place it
-EMPTIED = 16  # choices of a row at most
-FILLED = 1_000  # choices at most, for the first point
 LEAST_WEIGHT = 1e-6  # of the objective, while rows are violated
-EMPTY_SHARE = 0.03  # of the steps
-LEAST_BEST = 0.01  # where the best is near 0; costs are 1 at most
-ASPIRATION = 1e-4  # by how much of the objective a point must at least be better than the best
 PHASE = 10_000_000  # changes of rows judged without a better point, after which the other kind of steps is tried
-WARM, COOL, COLD, COOLING = 0.3, 0.02, 0.001, 0.99997  # after the first descent it begins warm
 
 
 @compiled_inline
@@ -255,103 +261,6 @@ def keep_best(model: SearchModel, state: SearchState) -> None:
 
 
 @compiled_in_place
-def moved(model: SearchModel, state: SearchState, j: int, step: float) -> None:
-    """Move a column as a part of an attempt, which can be undone; it moves only once in it."""
-    at = state.counts[TRAIL]
-    if at == len(state.trail):
-        return
-    state.trail[at] = j
-    state.trail_step[at] = step
-    state.counts[TRAIL] += 1
-    state.tried[j] = state.counts[ATTEMPTS]
-    move(model, state, j, step)
-
-
-@compiled_in_place
-def undo(model: SearchModel, state: SearchState, begin: int) -> None:
-    """Undo the moves from a place of the trail on."""
-    while state.counts[TRAIL] > begin:
-        state.counts[TRAIL] -= 1
-        at = state.counts[TRAIL]
-        move(model, state, state.trail[at], -state.trail_step[at])
-
-
-@compiled_in_place
-def leave(model: SearchModel, state: SearchState, j: int) -> None:
-    """After a column was cleared: lower the columns that it needed and that cost something, such as its node."""
-    for at in range(model.column_starts[j], model.column_starts[j + 1]):
-        r = model.rows[at]
-        if r == len(state.activity) - 1:
-            continue
-        first, last = model.starts[r], model.starts[r + 1]
-        length = last - first
-        looked = min(length, ENTRIES_LOOKED_AT)
-        for k in range(looked):
-            other = model.columns[last - 1 - k]  # columns that rows share are declared behind
-            if state.tried[other] == state.counts[ATTEMPTS] or model.costs[other] == 0.0:
-                continue
-            if model.choice[other] != NOTHING and state.point[other] < 0.5:
-                continue
-            step = cheaper_step(model, state, other)
-            if step != 0.0:
-                moved(model, state, other, step)
-
-
-@compiled_in_place
-def enter(model: SearchModel, state: SearchState, j: int, step: float) -> None:
-    """Move a column as a part of an attempt, with its partner."""
-    other = partner(model, state, j, step)
-    if other != NOTHING:
-        moved(model, state, other, -1.0)
-    moved(model, state, j, step)
-    if other != NOTHING:
-        leave(model, state, other)
-    elif step < 0:
-        leave(model, state, j)
-
-
-@compiled_in_place
-def attempt(model: SearchModel, state: SearchState, j: int, step: float, draw: int) -> float:
-    """Move a column from a point that violates nothing, and others of the rows that this violates, until none is.
-
-    Returns the rise of the objective; infinite where rows stay violated. The moves are added to the trail, for `undo`.
-    `draw` is a random number, which decides where long rows are looked at: the same again gives the same moves.
-    """
-    before = state.activity[-1]
-    state.counts[ATTEMPTS] += 1
-    enter(model, state, j, step)
-    for _ in range(CHAIN):
-        count = state.counts[VIOLATED]
-        if count == 0:
-            return float(state.activity[-1] - before)
-        if count > CHAIN:
-            return np.inf
-        r = state.violated[count - 1]
-        found, by, best = NOTHING, 0.0, np.inf
-        first, last = model.starts[r], model.starts[r + 1]
-        length = last - first
-        offset = draw % length if length > ENTRIES_LOOKED_AT else 0
-        for k in range(min(length, ENTRIES_LOOKED_AT)):
-            at = first + (offset + k) % length
-            c = model.columns[at]
-            if state.tried[c] == state.counts[ATTEMPTS]:
-                continue
-            way = jump(model, state, r, at)
-            if way == 0.0:
-                continue
-            other = partner(model, state, c, way)
-            if other != NOTHING and state.tried[other] == state.counts[ATTEMPTS]:
-                continue
-            worse = judge(model, state, c, way)
-            if worse < best:
-                found, by, best = int(c), way, worse
-        if found == NOTHING:
-            return np.inf
-        enter(model, state, found, by)
-    return float(state.activity[-1] - before) if state.counts[VIOLATED] == 0 else np.inf
-
-
-@compiled_in_place
 def cheap_member(model: SearchModel, g: int, rng: np.random.Generator) -> int:
     """A random column of a choice, the cheaper the more often."""
     begin = model.members_from[g]
@@ -359,115 +268,12 @@ def cheap_member(model: SearchModel, g: int, rng: np.random.Generator) -> int:
 
 
 @compiled_in_place
-def wander(model: SearchModel, state: SearchState, rng: np.random.Generator) -> None:
-    """One step of simulated annealing from a point that violates nothing, by an attempt at a random column."""
-    j = model.movable[int(rng.random() * len(model.movable))]
-    if len(model.must) and rng.random() < 0.5:
-        j = cheap_member(model, int(rng.random() * len(model.must)), rng)
-    g = model.choice[j]
-    if g != NOTHING:
-        if state.point[j] > 0.5:
-            if model.must[g]:
-                return
-            step = -1.0
-        elif model.upper[j] < 0.5:
-            return
-        else:
-            step = 1.0
-    else:
-        room_up, room_down = model.upper[j] - state.point[j], state.point[j] - model.lower[j]
-        up = room_down <= 0.0 or (room_up > 0.0 and rng.random() < 0.5)
-        room = room_up if up else room_down
-        if room <= 0.0:
-            return
-        step = 1.0 if model.integer[j] else min(room, 1.0 + abs(state.point[j])) * rng.random()
-        step = min(step, room) * (1.0 if up else -1.0)
-    state.counts[TRAIL] = 0
-    decide(state, model, attempt(model, state, j, step, int(rng.random() * DRAWS)), rng)
-
-
-@compiled_in_place
-def decide(state: SearchState, model: SearchModel, gain: float, rng: np.random.Generator) -> None:
-    """Keep the moves of the trail, or undo them, by simulated annealing; the size of gains is learned on the way."""
-    if 0.0 < abs(gain) < np.inf:
-        size_of_gains = max(state.numbers[SIZE], 1e-12)
-        state.numbers[SIZE] = size_of_gains * (1.01 if abs(gain) > size_of_gains else 0.99)
-    temperature = state.numbers[TEMPERATURE] * state.numbers[SIZE]
-    if gain <= 0.0 or (np.isfinite(gain) and rng.random() < np.exp(-gain / max(temperature, 1e-12))):
-        state.counts[TRAIL] = 0
-    else:
-        undo(model, state, 0)
-
-
-@compiled_in_place
-def in_row(model: SearchModel, j: int, r: int) -> bool:
-    """Whether a column is in a row."""
-    for at in range(model.column_starts[j], model.column_starts[j + 1]):  # noqa: SIM110
-        if model.rows[at] == r:
-            return True
-    return False
-
-
-@compiled_in_place
-def place(model: SearchModel, state: SearchState, g: int, r: int, rng: np.random.Generator) -> float:
-    """Set the best of some columns of a choice, none in row r; return the rise of the objective, infinite: none fits.
-
-    The moves are added to the trail.
-    """
-    begin, last = model.members_from[g], model.members_from[g + 1]
-    mark = state.counts[TRAIL]
-    found, draw, best = NOTHING, 0, np.inf
-    if mark + 4 * CHAIN > len(state.trail):
-        return np.inf
-    for k in range(PLACES + 1):  # the best is tried again at the end: one call, since the compiler copies it
-        j, this = model.members[begin + int(rng.random() * (last - begin))], int(rng.random() * DRAWS)
-        if k == PLACES:
-            if found == NOTHING:
-                break
-            j, this = found, draw
-        elif model.upper[j] < 0.5 or j == state.chosen[g] or (r != NOTHING and in_row(model, j, r)):
-            continue
-        gain = attempt(model, state, j, 1.0, this)
-        if k == PLACES:
-            break
-        undo(model, state, mark)
-        if gain < best:
-            found, draw, best = j, this, gain
-    return float(best)
-
-
-@compiled_in_place
-def empty(model: SearchModel, state: SearchState, r: int, rng: np.random.Generator) -> None:
-    """Move all choices that are set in a row, such as a node, elsewhere; accepted as one move by annealing."""
-    before = state.activity[-1]
-    state.counts[TRAIL] = 0
-    emptied = 0
-    for at in range(model.starts[r], model.starts[r + 1]):
-        j = model.columns[at]
-        g = model.choice[j]
-        if g == NOTHING or state.chosen[g] != j:
-            continue
-        if place(model, state, g, r, rng) == np.inf:
-            undo(model, state, 0)
-            return
-        emptied += 1
-        if emptied == EMPTIED:
-            break
-    if emptied:
-        decide(state, model, state.activity[-1] - before, rng)
-
-
-@compiled_in_place
-def fill(model: SearchModel, state: SearchState, rng: np.random.Generator) -> None:
-    """Set choices that have no column at 1, where that lowers the objective, in one pass that ends soon."""
-    size = len(state.chosen)
-    begin = int(rng.random() * size)
-    for at in range(min(size, FILLED)):
-        g = (begin + at) % size
-        if state.chosen[g] == NOTHING:
-            state.counts[TRAIL] = 0
-            if place(model, state, g, NOTHING, rng) >= 0.0:
-                undo(model, state, 0)
+def whole_choice(model: SearchModel, r: int) -> int:
+    """The choice that a row consists of; NOTHING where it has other columns."""
+    g = model.choice[model.columns[model.starts[r]]]
+    if g == NOTHING or model.members_from[g + 1] - model.members_from[g] != model.starts[r + 1] - model.starts[r]:
+        return NOTHING
+    return int(g) if model.choice[model.columns[model.starts[r + 1] - 1]] == g else NOTHING
 
 
 @compiled_in_place
@@ -491,7 +297,10 @@ def repair(model: SearchModel, state: SearchState, rng: np.random.Generator) -> 
         first, last = model.starts[r], model.starts[r + 1]
         length = last - first
         offset = int(rng.random() * length) if length > ENTRIES_LOOKED_AT else 0
-        for k in range(min(length, ENTRIES_LOOKED_AT)):
+        looked = 0
+        for k in range(min(length, ENTRIES_SCANNED)):
+            if looked == ENTRIES_LOOKED_AT:
+                break
             at = first + (offset + k) % length
             j = model.columns[at]
             if state.held[j] > state.counts[STEPS]:
@@ -499,21 +308,28 @@ def repair(model: SearchModel, state: SearchState, rng: np.random.Generator) -> 
             step = jump(model, state, r, at)
             if step == 0.0:
                 continue
+            looked += 1
             worse = judge(model, state, j, step)
             if worse < best:
                 found, by, best = int(j), step, worse
         # A column of a choice that is 1: set another one of the same choice.
-        for k in range(min(length, ENTRIES_LOOKED_AT)):
+        looked = 0
+        for k in range(min(length, ENTRIES_SCANNED)):
+            if looked == ENTRIES_LOOKED_AT:
+                break
             one = model.columns[first + (offset + k) % length]
             g = model.choice[one]
             if g == NOTHING or state.chosen[g] != one:
                 continue
+            looked += 1
             begin, size = model.members_from[g], model.members_from[g + 1] - model.members_from[g]
             draw = int(rng.random() * size)
             cleared = rise(model, state, one, -1.0) - state.numbers[WEIGHT] * model.costs[one]
             shift(model, state, one, -1.0)
             for m in range(min(size, ENTRIES_LOOKED_AT)):
                 j = model.members[begin + (draw + m) % size]
+                if m % 2 == 1 and size > ENTRIES_LOOKED_AT:
+                    j = cheap_member(model, g, rng)
                 if j == one or state.held[j] > state.counts[STEPS] or model.upper[j] < 0.5:
                     continue
                 worse = cleared + rise(model, state, j, 1.0) + state.numbers[WEIGHT] * model.costs[j]
@@ -544,59 +360,3 @@ def follow(model: SearchModel, state: SearchState) -> None:
                     move(model, state, j, step)
                     if state.place[r] == NOTHING:
                         break
-
-
-@compiled_in_place
-def aspire(model: SearchModel, state: SearchState) -> None:
-    """Ask for a point that is better than the best: a row that is violated now, so that others are for a while."""
-    if not state.counts[ASPIRES]:
-        for r in range(len(state.weight)):
-            state.weight[r] = 1.0
-    best = state.numbers[BEST]
-    model.row_upper[-1] = best - max(model.unit, ASPIRATION * max(abs(best), LEAST_BEST))
-    state.counts[ASPIRES] = 1
-    state.counts[UNTIL] = state.counts[WORK] + PHASE
-    state.numbers[WEIGHT] = LEAST_WEIGHT
-    note(model, state, len(state.activity) - 1)
-
-
-@compiled_in_place
-def give_up(model: SearchModel, state: SearchState) -> None:
-    """Ask for no better point any more, and return to the best one."""
-    state.counts[ASPIRES] = 0
-    state.counts[UNTIL] = state.counts[WORK] + PHASE
-    model.row_upper[-1] = np.inf
-    go_back(model, state)
-    note(model, state, len(state.activity) - 1)
-
-
-@compiled_at_once
-def search(model: SearchModel, state: SearchState, steps: int, rng: np.random.Generator) -> None:
-    """Make so many steps from where the state is."""
-    if state.counts[STEPS] == 0 and steps > 0:
-        follow(model, state)
-    for _ in range(steps):
-        state.counts[STEPS] += 1
-        if state.counts[VIOLATED] > 0:
-            if state.counts[ASPIRES] and state.counts[WORK] > state.counts[UNTIL]:
-                give_up(model, state)
-            else:
-                repair(model, state, rng)
-        elif state.counts[ASPIRES]:
-            aspire(model, state)
-        else:
-            state.numbers[WEIGHT] = 1.0
-            if not state.counts[HAS_BEST]:
-                fill(model, state, rng)
-            if len(model.crowded) and rng.random() < EMPTY_SHARE:
-                empty(model, state, model.crowded[int(rng.random() * len(model.crowded))], rng)
-            else:
-                wander(model, state, rng)
-            state.numbers[TEMPERATURE] *= COOLING
-            if state.numbers[TEMPERATURE] < COLD:
-                state.numbers[TEMPERATURE] = WARM
-                if rng.random() < 0.5:
-                    go_back(model, state)
-            if state.counts[HAS_BEST] and state.counts[WORK] > state.counts[UNTIL]:
-                aspire(model, state)
-        keep_best(model, state)
