@@ -28,7 +28,15 @@ from gpusched_dsl.policies.kernels.future import (
     occupy,
     segment_at,
 )
-from gpusched_dsl.policies.kernels.row_guard import RowGuard, admits, enter
+from gpusched_dsl.policies.kernels.later_rows import (
+    LaterRows,
+    begin_later_rows,
+    first_start,
+    leave_room,
+    no_later_rows,
+    stay,
+)
+from gpusched_dsl.policies.kernels.row_guard import RowGuard, admits, column_of, enter
 from gpusched_dsl.policies.workload import NONE
 
 
@@ -91,14 +99,17 @@ def backfill(
     only the first one. `reserved` gets the time from now to the start of a reservation.
     """
     future, open_nodes, any_reserved = _future_of(ways, plan), _open_nodes(ways, plan), False
+    later = no_later_rows(guard, len(plan.node))
     for j in queue:
         if plan.node[j] != NONE:
             continue
         for at in range(ways.first_way[j], ways.first_way[j + 1]):
-            if ranked[at] != NONE and _place(future, open_nodes, ways, plan, j, ranked[at], guard):
+            if ranked[at] != NONE and _place(future, open_nodes, ways, plan, j, ranked[at], later, guard):
                 break
         if plan.node[j] == NONE and (every or not any_reserved):
-            reserved[j] = _reserve(future, ways, ranked, j, guard is not None)
+            if guard is not None and later.taken[0] == 0:
+                begin_later_rows(later, guard, plan.node, plan.way, ways.time)
+            reserved[j] = _reserve(future, ways, ranked, j, later, guard)
             any_reserved = any_reserved or reserved[j] < NEVER
 
 
@@ -113,7 +124,7 @@ def take_turns(
     go to the first user. `user` of each job, `share`, `quota` and `used` GPUs of each user: a job that would exceed the
     quota waits, as one without a place does, and the user's next job has its turn.
     """
-    future, open_nodes = _future_of(ways, plan), _open_nodes(ways, plan)
+    future, open_nodes, later = _future_of(ways, plan), _open_nodes(ways, plan), no_later_rows(None, 0)
     turns = users_in_turn(queue, user, len(share))
     for _ in range(len(queue)):
         next_user = next_in_turn(turns, used, share)
@@ -127,7 +138,7 @@ def take_turns(
             gpus = ways.size[listed] / ways.parts
             if used[next_user] + gpus > quota[next_user] * (1.0 + SLACK):
                 continue
-            if _place(future, open_nodes, ways, plan, j, listed, guard):
+            if _place(future, open_nodes, ways, plan, j, listed, later, guard):
                 used[next_user] += gpus
                 break
 
@@ -177,10 +188,10 @@ def job_in_turn(turns: UserQueues, u: int) -> int:
 @compiled
 def place_ways(ways: Ways, order: Ints, plan: PlacedJobs, guard: RowGuard | None = None) -> None:
     """Place jobs as `backfill` does, without reservations, but go through the ways of all jobs in an order."""
-    future, open_nodes = _future_of(ways, plan), _open_nodes(ways, plan)
+    future, open_nodes, later = _future_of(ways, plan), _open_nodes(ways, plan), no_later_rows(None, 0)
     for listed in order:
         if plan.node[ways.job[listed]] == NONE:
-            _place(future, open_nodes, ways, plan, ways.job[listed], listed, guard)
+            _place(future, open_nodes, ways, plan, ways.job[listed], listed, later, guard)
 
 
 @compiled
@@ -225,12 +236,13 @@ def _note_use(open_nodes: OpenNodes, n: int) -> None:
 
 @compiled_in_place
 def _place(
-    future: Future, open_nodes: OpenNodes, ways: Ways, plan: PlacedJobs, j: int, listed: int, guard: RowGuard | None
-) -> bool:
+    future: Future, open_nodes: OpenNodes, ways: Ways, plan: PlacedJobs, j: int, listed: int, later: LaterRows,
+    guard: RowGuard | None,
+) -> bool:  # fmt: skip
     """Start a job in a way, if a node has room that no reservation needs."""
-    chosen, w, g = _best_in_use(future, open_nodes, ways, plan.jobs, j, listed, guard)
+    chosen, w, g = _best_in_use(future, open_nodes, ways, plan.jobs, j, listed, later, guard)
     if chosen == NONE:
-        chosen, w, g = _best_to_rent(future, open_nodes, ways, j, listed, guard)
+        chosen, w, g = _best_to_rent(future, open_nodes, ways, j, listed, later, guard)
     if chosen == NONE:
         return False
     plan.node[j], plan.way[j] = chosen, w
@@ -240,14 +252,17 @@ def _place(
     plan.jobs[chosen] += 1
     if guard is not None:
         enter(guard, w, chosen)
+        if later.taken[0] > 0:
+            stay(later, guard, column_of(guard, w, chosen), 0.0, ways.time[w])
     _occupy(future, ways, chosen, 0.0, w, g)
     return True
 
 
 @compiled_in_place
 def _best_in_use(
-    future: Future, open_nodes: OpenNodes, ways: Ways, jobs: Ints, j: int, listed: int, guard: RowGuard | None
-) -> tuple[int, int, int]:
+    future: Future, open_nodes: OpenNodes, ways: Ways, jobs: Ints, j: int, listed: int, later: LaterRows,
+    guard: RowGuard | None,
+) -> tuple[int, int, int]:  # fmt: skip
     """The node that has its type for a way now, the way there, and its GPU; NONE without room for it until its end.
 
     A part goes to a GPU that is shared already, if there is room on one; then nodes in use come first.
@@ -286,7 +301,7 @@ def _best_in_use(
                 shares = future.spare[n, g] != NONE
                 rest = future.spare[n, g] - size if shares else free[n] - parts
             if chosen == NONE or (shares and not shared) or (shares == shared and rest < least):
-                if guard is not None and not admits(guard, w, n):
+                if guard is not None and not _may_start(later, guard, w, n, ways.time[w]):
                     continue
                 chosen, chosen_way, chosen_gpu, shared, least = n, w, g, shares, rest
         open_nodes.counts[row] = kept
@@ -297,7 +312,7 @@ def _best_in_use(
 
 @compiled_in_place
 def _best_to_rent(
-    future: Future, open_nodes: OpenNodes, ways: Ways, j: int, listed: int, guard: RowGuard | None
+    future: Future, open_nodes: OpenNodes, ways: Ways, j: int, listed: int, later: LaterRows, guard: RowGuard | None
 ) -> tuple[int, int, int]:
     """The first empty node for a way now, as the largest type of the family that is in stock until the job ends."""
     size, family, form = ways.size[listed], ways.family[ways.kind[listed]], ways.form[listed]
@@ -311,7 +326,7 @@ def _best_to_rent(
             if future.kind[n] != NONE:
                 continue
             if guard is not None:
-                if not admits(guard, w, n):
+                if not _may_start(later, guard, w, n, ways.time[w]):
                     continue
             elif untouched and future.following[n] == NONE:
                 continue
@@ -320,6 +335,12 @@ def _best_to_rent(
             if g != NONE:
                 return n, w, g
     return NONE, NONE, NONE
+
+
+@compiled_in_place
+def _may_start(later: LaterRows, guard: RowGuard, w: int, n: int, time: float) -> bool:
+    """Whether rows let a job start in a way on a node, beside those that run now and those that are reserved."""
+    return admits(guard, w, n) and leave_room(later, guard, column_of(guard, w, n), time)
 
 
 @compiled_in_place
@@ -332,14 +353,16 @@ def _has_part(spare: Ints, segment: int, size: int) -> bool:
 
 
 @compiled_in_place
-def _reserve(future: Future, ways: Ways, ranked: Ints, j: int, asks: bool) -> float:
+def _reserve(
+    future: Future, ways: Ways, ranked: Ints, j: int, later: LaterRows, guard: RowGuard | None
+) -> float:  # fmt: skip
     """Reserve the earliest start of a job; by its best way and the first node where several start then.
 
-    Infinite if there is none. `asks`: rows may have refused its start now, however much room there is. They are not
-    known for later, so the earliest start is when the first job ends.
+    Infinite if there is none. Rows may have refused its start now, however much room there is. Not all of them are
+    known for later (`later_rows.py`), so the earliest start is when the first job ends.
     """
     after = 0.0
-    if asks:
+    if guard is not None:
         after = NEVER
         for segment in range(future.taken[0]):
             if 0.0 < future.start[segment] < after:
@@ -361,7 +384,7 @@ def _reserve(future: Future, ways: Ways, ranked: Ints, j: int, asks: bool) -> fl
                 if untouched:
                     continue  # all such nodes are alike
                 untouched = True
-            if asks:
+            if guard is not None:
                 segment = segment_at(future, n, after)
             while segment != NONE and kind[segment] != NONE and free[segment] < least:
                 if not whole and _has_part(future.spare, segment, size):
@@ -377,10 +400,30 @@ def _reserve(future: Future, ways: Ways, ranked: Ints, j: int, asks: bool) -> fl
                 if w == NONE:
                     continue
                 start = earliest_start(future, segment, ways.time[w], k, size, ways.parts, ways.needs, w, after, best)
+                if guard is not None:
+                    start = _start_by_rows(future, ways, segment, k, w, n, start, best, later, guard)
                 if start < best:
                     best, chosen, chosen_way = start, n, w
     if chosen != NONE:
+        if guard is not None:
+            stay(later, guard, column_of(guard, chosen_way, chosen), best, ways.time[chosen_way])
         w, segment = chosen_way, segment_at(future, future.head[chosen], best)
         g = gpu_for(future, segment, best, ways.time[w], ways.kind[w], ways.size[w], ways.parts, ways.needs, w)
         _occupy(future, ways, chosen, best, w, g)
     return float(best)
+
+
+@compiled_in_place
+def _start_by_rows(
+    future: Future, ways: Ways, segment: int, k: int, w: int, n: int, start: float, best: float, later: LaterRows,
+    guard: RowGuard,
+) -> float:  # fmt: skip
+    """The first start of a way on a node, from one on that has room and before `best`, for which rows have room too."""
+    size, c = ways.size[w], column_of(guard, w, n)
+    while start < best:
+        by_rows = first_start(later, guard, c, start, ways.time[w], best)
+        if by_rows <= start or by_rows >= best:
+            return by_rows
+        segment = segment_at(future, segment, by_rows)
+        start = earliest_start(future, segment, ways.time[w], k, size, ways.parts, ways.needs, w, by_rows, best)
+    return NEVER

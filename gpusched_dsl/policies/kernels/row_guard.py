@@ -41,10 +41,10 @@ FIRST, PLACE, COLUMN, ROW_STARTS, ROW_COLUMNS, COLUMN_STARTS, COLUMN_ROWS = 11, 
 LOUD, DEEP, INTEGER, INFINITE, START_INFINITE, REFUSED, LIMITED, KEPT = 18, 19, 20, 21, 22, 23, 24, 25
 TRAIL_COLUMN, TRAIL_ROW, TRAIL_INFINITE, QUEUE, QUEUED = 26, 27, 28, 29, 30
 # ... and in `floats`.
-ROW_VALUES, COLUMN_VALUES, SIDES, BOUNDS, START_BOUNDS, SUMS, START_SUMS, TRAIL_BOUNDS, TRAIL_SUMS = (
-    31, 32, 33, 34, 35, 36, 37, 38, 39,
+ROW_VALUES, COLUMN_VALUES, SIDES, BOUNDS, START_BOUNDS, SUMS, START_SUMS, TRAIL_BOUNDS, TRAIL_SUMS, FIRST_ROOM = (
+    31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
 )  # fmt: skip
-HEAD: Final = 40
+HEAD: Final = 41
 _MOST_VISITS = 10_000  # of rows in one step: steps on continuous columns may go on for ever; a cut is sound
 _LEAST, _MOST = 0, 1
 
@@ -96,6 +96,7 @@ class GuardArrays(NamedTuple):
     start_sums: Floats  # (M, 2)
     trail_bounds: Floats  # (T, 2)
     trail_sums: Floats  # (U, 2)
+    first_room: Floats  # (M,) of a row that limits a sum over jobs: what it has left without any; infinite for others
 
 
 _INTS: Final = 20  # arrays of integers; the others are of numbers
@@ -112,7 +113,7 @@ def guard_with(arrays: GuardArrays, limits: int) -> RowGuard:
     ints[LIMITED_COUNT], ints[COLUMN_TRAIL] = len(arrays.limited), len(arrays.trail_column)
     ints[ROW_TRAIL] = len(arrays.trail_row)
     ints[FIRST : QUEUED + 1] = [HEAD, *ends[:-1]]
-    ints[ROW_VALUES : TRAIL_SUMS + 1] = [0, *number_ends[:-1]]
+    ints[ROW_VALUES : FIRST_ROOM + 1] = [0, *number_ends[:-1]]
     guard = RowGuard(ints, floats)
     for view, array in zip(_views(guard, [array.shape for array in arrays]), arrays, strict=True):
         view[...] = array
@@ -130,13 +131,13 @@ def arrays_of(guard: RowGuard) -> GuardArrays:
         (ways,), (nodes,), (places,), (rows + 1,), (entries,), (columns + 1,), (entries,), (rows,), (columns,),
         (columns,), (rows, 2), (rows, 2), (jobs,), (int(ints[LIMITED_COUNT]),), (jobs, 2), (trail,), (row_trail,),
         (row_trail, 2), (rows,), (rows,), (entries,), (entries,), (rows, 4), (columns, 2), (columns, 2), (rows, 2),
-        (rows, 2), (trail, 2), (row_trail, 2),
+        (rows, 2), (trail, 2), (row_trail, 2), (rows,),
     ]  # fmt: skip
     return GuardArrays._make(_views(guard, shapes))
 
 
 def _views(guard: RowGuard, shapes: list[tuple[int, ...]]) -> list[Ints | Floats]:
-    starts = [*guard.ints[FIRST : QUEUED + 1].tolist(), *guard.ints[ROW_VALUES : TRAIL_SUMS + 1].tolist()]
+    starts = [*guard.ints[FIRST : QUEUED + 1].tolist(), *guard.ints[ROW_VALUES : FIRST_ROOM + 1].tolist()]
     found: list[Ints | Floats] = []
     for at, (start, shape) in enumerate(zip(starts, shapes, strict=True)):
         source = guard.ints if at < _INTS else guard.floats

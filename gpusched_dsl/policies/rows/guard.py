@@ -313,6 +313,7 @@ def guard_of(
         start_sums=sums,
         trail_bounds=np.zeros((trail, 2)),
         trail_sums=np.zeros((row_trail, 2)),
+        first_room=np.where(pure & (np.arange(rows) < problem.rows), np.minimum(row_upper, -row_lower), np.inf),
     )
     return guard_with(arrays, problem.rows)
 

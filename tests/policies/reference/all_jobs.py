@@ -148,7 +148,17 @@ class AllJobs:
         seat = self.seat(node, way, 0.0)
         if seat is None or (self.allows and not self.allows([*self.plan(), self.of.element(way, node)])):
             return None
-        return seat
+        return seat if self.is_allowed_later(node, way, 0.0) else None
+
+    def is_allowed_later(self, node: int, way: Way, start: float) -> bool:
+        """Whether rows over jobs and nodes alone allow a stay where it or a reserved one begins."""
+        if self.allows is None:
+            return True
+        stay = Stay(node, way, start, end_of(start, way), None)
+        begins = {start} if start > 0 else set()
+        begins |= {other.start for other in self.stays if other.reserved and stay.is_at(other.start)}
+        at = [[s for s in self.stays if s.is_at(time)] for time in begins]
+        return all(self.allows.later([self.of.element(s.way, s.node) for s in [*stays, stay]]) for stays in at)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
@@ -163,7 +173,7 @@ class AllJobs:
         """Reserve the earliest start; of equal ones the best way, the first node and the largest kind."""
         best: tuple[float, Seat] | None = None
         times = sorted({0.0, *(t for s in self.stays for t in (s.start, s.end) if t < math.inf)})
-        if self.allows:  # it may have refused the start now, and is not asked for later
+        if self.allows:  # it may have refused the start now, and not all of it is asked for later
             times = [time for time in times if time > 0]
         for way in listed:
             for node in self.nodes:
@@ -173,7 +183,8 @@ class AllJobs:
                     for time in times:
                         if best is not None and time >= best[0]:
                             break
-                        if (seat := self.seat(node, other, time)) is not None:
+                        seat = self.seat(node, other, time)
+                        if seat is not None and self.is_allowed_later(node, other, time):
                             best = (time, seat)
                             break
         if best is not None:
