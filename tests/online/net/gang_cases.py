@@ -52,6 +52,7 @@ class GangCase(StateCase):
     amounts: bool = False  # costs are amounts
     by_node: frozenset[str] = frozenset()  # changes that cost, and take, more on some nodes
     solved: bool = False  # by a solver
+    cap: int = 0  # most GPUs in use in a rack; 0: any
     alike: bool = False  # all nodes are, and are declared identical
     gone: tuple[tuple[int, float, float], ...] = ()  # in live runs: job, when it is withdrawn, when it is back
     taken: tuple[Any, ...] = field(default=(), compare=False)  # the plans that were made
@@ -112,6 +113,7 @@ def drawn_gangs(seed: int) -> GangCase:
         fare=tuple(float(rng.choice((0, 0.5, 1, 2))) for _ in rooms),
         racked=some(0.8), across=across, choose=rng.choice(CHOICES), binary=binary,
         amounts=some(0.3), by_node=frozenset(k for k in CHANGES if some(0.4)), solved=solved,
+        cap=rng.randint(2, 8) if some(0.25) else 0,
         gone=tuple(_absence(rng, number, job) for number, job in enumerate(jobs) if some(0.3)),
     )  # fmt: skip
     return with_nodes_alike(case) if some(0.15) else case
@@ -128,7 +130,7 @@ def with_nodes_alike(case: GangCase) -> GangCase:
     columns = ("kinds", "speed", "rent", "mtbf", "rooms", "racks", "toll", "fare")
     equal = {name: (getattr(case, name)[:1]) * len(getattr(case, name)) for name in columns}
     return replace(
-        case, **equal, alike=True, keeps=False, racked=False, choose=(), by_node=frozenset(), resting=("", 0.0),
+        case, **equal, cap=0, alike=True, keeps=False, racked=False, choose=(), by_node=frozenset(), resting=("", 0.0),
         accumulators=tuple(plain(a) for a in case.accumulators),
     )  # fmt: skip
 
@@ -196,6 +198,9 @@ def _text(case: GangCase) -> str:
         for name, f in zip(("across_nodes", "across_racks")[: 1 + case.racked], case.across, strict=False)
     ]
     rows = rows_of(case)
+    if case.cap:
+        rows.append("constraint in_rack[r in Racks]: "
+                    f"sum[j in Jobs, n in Nodes where rack[n] == r] gpus[j] * run[j, n] <= {case.cap};")  # fmt: skip
     if case.solved and case.keeps:
         rows.append("constraint stays[j in Jobs, n in Nodes where sum[m in Nodes] held[j, m] > 0]: "
                     "run[j, n] == held[j, n];")  # fmt: skip
@@ -259,7 +264,7 @@ def smaller_gangs(case: GangCase) -> list[GangCase]:
     found = [replace(one, kinds=case.kinds) for one in found]
     for name, less in (
         ("across", ()), ("choose", ()), ("binary", False), ("amounts", False), ("by_node", frozenset()),
-        ("work", False), ("racked", not case.alike), ("solved", False), ("gone", ()),
+        ("work", False), ("racked", not case.alike), ("solved", False), ("gone", ()), ("cap", 0),
     ):  # fmt: skip
         if getattr(case, name) != less:
             found.append(replace(case, **{name: less}))

@@ -7,7 +7,7 @@ made, after it has checked them against the rules of the page; who runs, and all
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 from typing import Any
@@ -229,9 +229,22 @@ class GangSimulation(StateSimulation):
         allowed: set[int] = set()
         for key in sorted({self.type_of(n) for n in room}):
             allowed |= {n for n in room if self.type_of(n) == key}
-            if sum(room[n] for n in allowed) >= job.workers:
+            if sum(room[n] for n in allowed) >= job.workers and self.obeys_caps(job, room, allowed, used):
                 return allowed
         return None
+
+    def obeys_caps(self, job: GangJob, room: Mapping[int, int], allowed: set[int], used: Mapping[int, int]) -> bool:
+        """Whether the racks of these nodes may have so many workers more."""
+        if not self.case.cap:
+            return True
+        fit = 0
+        for rack in RACKS:
+            nodes = [n for n in allowed if self.case.racks[n] == rack]
+            fit += min(sum(room[n] for n in nodes), self.left_in_rack(rack, used) // job.gpus)
+        return fit >= job.workers
+
+    def left_in_rack(self, rack: str, used: Mapping[int, int]) -> int:
+        return self.case.cap - sum(amount for n, amount in used.items() if self.case.racks[n] == rack)
 
     def type_of(self, n: int) -> tuple[float, ...]:
         """The keys of `choose` on a node."""
@@ -243,8 +256,11 @@ class GangSimulation(StateSimulation):
         room = {n: c for n in level if (c := self.room(n, job, used))}
         if sum(spread.values()) != job.workers or not all(0 < c <= room.get(n, 0) for n, c in spread.items()):
             return f"not all workers, or too many, with room {room}"
-        if len(self.open_nodes(j)) < sum(node.up for node in self.nodes):
-            return ""  # a row refuses nodes: the page does not say where exactly it goes
+        now = {r: sum(c * job.gpus for n, c in spread.items() if case.racks[n] == r) for r in RACKS}
+        if case.cap and any(gpus > self.left_in_rack(rack, used) for rack, gpus in now.items() if gpus):
+            return "a rack has too many"
+        if case.cap or len(self.open_nodes(j)) < sum(node.up for node in self.nodes):
+            return ""  # rows refuse nodes or workers: the page does not say where exactly it goes
         single = [n for n in room if room[n] >= job.workers]
         if single:
             begun = [n for n in single if used.get(n)]
@@ -274,7 +290,8 @@ class GangSimulation(StateSimulation):
         for j, spread in taken.items():
             if spread not in options.get(j, []):
                 return [f"j{j} on {spread}"]
-        if any(amount > case.rooms[n] for n, amount in used_by(case, taken).items()):
+        amounts = used_by(case, taken)
+        if not self.has_room([amounts.get(n, 0) for n in range(len(case.rooms))]):
             return [f"more than there is room for: {taken}"]
         kept = [j for j, spreads in options.items() if {} not in spreads]
         if not all(j in taken for j in kept):
@@ -285,11 +302,19 @@ class GangSimulation(StateSimulation):
             for used, gain in best.items():
                 for spread in spreads:
                     after = tuple(u + spread.get(n, 0) * case.jobs[j].gpus for n, u in enumerate(used))
-                    if all(u <= most for u, most in zip(after, case.rooms, strict=True)):
+                    if self.has_room(after):
                         found[after] = max(found.get(after, -math.inf), gain + self.worth(j, spread))
             best = found
         gain, most = sum(self.worth(j, spread) for j, spread in taken.items()), max(best.values())
         return [] if math.isclose(gain, most, rel_tol=SMALL, abs_tol=SMALL) else [f"gains {gain}, not {most}: {taken}"]
+
+    def has_room(self, used: Sequence[int]) -> bool:
+        """Whether nodes and racks have so many GPUs."""
+        case = self.case
+        if any(u > most for u, most in zip(used, case.rooms, strict=True)):
+            return False
+        racks = [sum(u for u, own in zip(used, case.racks, strict=True) if own == rack) for rack in RACKS]
+        return not case.cap or all(u <= case.cap for u in racks)
 
     def options(self, one: Running) -> list[dict[int, int]]:
         """All spreads of the workers of a job that the rows of it alone allow; the empty one if it may wait."""
