@@ -9,8 +9,9 @@ A kernel takes a `RowGuard`, or None where roles explain all rows. It uses the g
     take(guard, c, k); largest_value(guard, c, k); at_most(guard, c, k)  # columns with values, such as workers
     holds(guard, node, way)                      # a plan as a whole, for changes of several jobs; it is entered then
 
-Of every row the least and the largest value within the bounds of columns are kept up to date: the sum of the finite
-terms and the number of infinite ones. A column is tested by the rows that it is in, and where one of these reads other
+Of every row the least and the largest value within the bounds of columns are kept up to date, the least one where the
+row has an upper side, the largest one where it has a lower side: the sum of the finite terms and the number of infinite
+ones. A column is tested by the rows that it is in, and where one of these reads other
 variables, or demands something, its consequences are followed: a row `sum a_j x_j <= b` gives
 `a_k (x_k - nearest bound) <= b - least value`. Such rows are `loud`. A row that only limits columns of the placement
 needs no following: what it excludes is found when it is asked. Steps and tolerances are those of
@@ -525,11 +526,19 @@ def _set_bounds(guard: RowGuard, c: int, low: float, high: float, head: int, pen
         return NONE
     bounds, kept = ints[BOUNDS] + 2 * c, ints[TRAIL_BOUNDS] + 2 * at
     old_low, old_high = floats[bounds], floats[bounds + 1]
+    rises, falls = low != old_low, high != old_high
     ints[ints[TRAIL_COLUMN] + at] = c
     floats[kept], floats[kept + 1] = old_low, old_high
     ints[COLUMNS] = at + 1
     for entry in range(first, last):
         r, a = ints[ints[COLUMN_ROWS] + entry], floats[ints[COLUMN_VALUES] + entry]
+        sides = ints[SIDES] + 4 * r
+        # Only a least value below a finite upper side is read, and a largest one above a finite lower side. To close a
+        # column changes nothing in a row that only limits it.
+        if not ((rises if a > 0 else falls) and floats[sides + 1] < np.inf) and not (
+            (falls if a > 0 else rises) and floats[sides] > -np.inf
+        ):
+            continue
         sums, infinite = ints[SUMS] + 2 * r, ints[INFINITE] + 2 * r
         ints[ints[TRAIL_ROW] + row_at] = r
         for side in range(2):
