@@ -20,6 +20,7 @@ from gpusched_dsl.language.text.numbers import number_text, with_unit
 from gpusched_dsl.policies.broken_rows import broken_by_propagation
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.row_guard import (
+    CLOSES,
     LIMITS,
     REFUSING,
     GuardArrays,
@@ -128,12 +129,13 @@ class PlaceRows:
 
 @dataclass(frozen=True, eq=False)
 class SideRows(PlaceRows):
-    """The guard of a decision on nodes."""
+    """The guard of a decision on nodes. `sides` are those of all rows before any was relaxed."""
 
     side: SideProblem
     cluster: Cluster
     queue: Ints
     start: Running
+    sides: Floats
 
     def are_obeyed(self, running: Running) -> bool:
         """Whether a plan is known to break no row of the model, by evaluation, as the check of a run finds out again.
@@ -162,16 +164,16 @@ class SideRows(PlaceRows):
         else:
             freed |= self.demands
         freed |= self.relaxed & self.demands
-        return with_start(self.side, self.cluster, self.workers, self.queue, self.start, freed)
+        return with_start(self.side, self.cluster, self.workers, self.queue, self.start, freed, self)
 
     def with_jobs(self, jobs: Running) -> SideRows:
         """Return the guard with more jobs that run from the start."""
         start = Running(*(np.concatenate(both) for both in zip(self.start, jobs, strict=True)))
-        return with_start(self.side, self.cluster, self.workers, self.queue, start, self.relaxed & self.demands)
+        return with_start(self.side, self.cluster, self.workers, self.queue, start, self.relaxed & self.demands, self)
 
     def for_queue(self, queue: Ints) -> SideRows:
         """Return the guard for other jobs."""
-        return with_start(self.side, self.cluster, self.workers, queue, self.start, self.relaxed & self.demands)
+        return with_start(self.side, self.cluster, self.workers, queue, self.start, self.relaxed & self.demands, self)
 
     def refusal(self, job: int) -> int:
         """Return the row that kept a gang waiting in the pass that ended last, NONE if rows did not.
@@ -244,11 +246,8 @@ def guard_of(
     values, columns = matrix.values.astype(np.float64), matrix.columns.astype(np.int64)
     starts = matrix.starts.astype(np.int64)
     row_lower, row_upper = problem.row_lower.astype(np.float64), problem.row_upper.astype(np.float64)
-    lower, upper = problem.lower.astype(np.float64).copy(), problem.upper.astype(np.float64).copy()
-    integer = problem.integer.astype(np.bool_)
-    lower[integer] = np.ceil(lower[integer] - INTEGRALITY)
-    upper[integer] = np.floor(upper[integer] + INTEGRALITY)
-
+    bounds, integer = bounds_of(problem), problem.integer
+    lower, upper = bounds.T
     is_place = np.zeros(problem.columns, dtype=np.bool_)
     is_place[column[column != NONE]] = True
     if family is not None:
@@ -276,7 +275,6 @@ def guard_of(
         np.where(np.isfinite(row_lower), np.abs(row_lower), 0), np.where(np.isfinite(row_upper), np.abs(row_upper), 0)
     )
     by_column = csr_array((values, columns, starts), shape=(len(row_lower), problem.columns)).tocsc()
-    bounds = np.stack((lower, upper), axis=1)
     entries = len(values)
     # Where nothing follows from a column, the trail has no more than the columns of one job.
     most = _MOST_TRAIL if deep.any() else _SHORT_TRAIL
@@ -316,6 +314,15 @@ def guard_of(
         first_room=np.where(pure & (np.arange(rows) < problem.rows), np.minimum(row_upper, -row_lower), np.inf),
     )
     return guard_with(arrays, problem.rows)
+
+
+def bounds_of(problem: Problem) -> Floats:
+    """Return the lower and the upper bound of each column, those of integers rounded to integers."""
+    bounds = np.stack((problem.lower, problem.upper), axis=1).astype(np.float64)
+    integer = problem.integer
+    bounds[integer, 0] = np.ceil(bounds[integer, 0] - INTEGRALITY)
+    bounds[integer, 1] = np.floor(bounds[integer, 1] + INTEGRALITY)
+    return bounds
 
 
 def _with_one_place(
@@ -368,23 +375,39 @@ def _sums(starts: Ints, columns: Ints, values: Floats, bounds: Floats) -> tuple[
 
 
 def with_start(
-    side: SideProblem, cluster: Cluster, workers: Ints, queue: Ints, start: Running, freed: Bools | None
+    side: SideProblem,
+    cluster: Cluster,
+    workers: Ints,
+    queue: Ints,
+    start: Running,
+    freed: Bools | None,
+    like: SideRows | None = None,
 ) -> SideRows:
     """Return the guard with the jobs that run entered; rows that these break are relaxed to what they use.
 
-    The rows of `freed` are not asked at all.
+    The rows of `freed` are not asked at all. `like`: rows of the same problem and cluster, whose arrays are copied.
     """
-    first, place, column = columns_of_places(side, cluster)
+    if like is None:
+        first, place, column = columns_of_places(side, cluster)
+    else:
+        first, place, column = like.arrays.first, like.arrays.place, like.arrays.column
     lengths = np.diff(np.append(first, len(column)))
     job = np.repeat(cluster.work.job, lengths)
-    built = guard_of(side.problem, first, place, column, job, workers, side.columns)
-    guard = arrays_of(built)
+    if like is None:
+        built = guard_of(side.problem, first, place, column, job, workers, side.columns)
+        guard = arrays_of(built)
+        sides = guard.sides.copy()
+    else:
+        built, sides = RowGuard(like.guard.ints.copy(), like.guard.floats.copy()), like.sides
+        guard = arrays_of(built)
+        guard.sides[:], guard.refused[:] = sides, NONE
+        built.ints[REFUSING], built.ints[CLOSES] = NONE, 0
 
     closed = np.ones(len(workers), dtype=np.bool_)
     closed[queue] = False
     closed[start.job] = True
     known = (column != NONE) & closed[job]
-    bounds = guard.start_bounds.copy()
+    bounds = bounds_of(side.problem)
     reached = np.zeros(len(bounds), dtype=np.bool_)
     reached[column[column != NONE]] = True
     nowhere = side.columns[side.columns != NONE]
@@ -401,7 +424,7 @@ def with_start(
     restart(built)
     job_of_column = np.full(len(bounds), NONE)
     job_of_column[column[column != NONE]] = job[column != NONE]
-    return SideRows(built, workers, relaxed, demands, job_of_column, side, cluster, queue, start)
+    return SideRows(built, workers, relaxed, demands, job_of_column, side, cluster, queue, start, sides)
 
 
 def relax_until_settled(built: RowGuard, row: Ints, bounds: Floats, demands: Bools, relaxed: Bools) -> None:
