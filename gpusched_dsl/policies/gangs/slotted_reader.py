@@ -21,7 +21,6 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.gangs.reader import gang_cluster
 from gpusched_dsl.policies.gangs.workload import GangWorkload
-from gpusched_dsl.policies.instructions import instructions_of
 from gpusched_dsl.policies.node_kinds import position_of
 from gpusched_dsl.policies.placement_reader import cluster_of, keys_of_ways
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
@@ -125,13 +124,34 @@ def read_slotted_gangs(policy: CheckedPolicy, store: ValueStore, limits: MemoryL
     keys = keys_of_ways(policy)
     # Every node is a kind of its own: what is free on it differs from slot to slot.
     cluster = cluster_of(policy.model, store, limits, nodes_differ=True, keys=keys, priced=False, tables=False)
-    lines = instructions_of(policy, cluster, store, limits)
+    number = _places(instance.jobs, cluster.jobs)
+    lines = _queue(
+        _places(cluster.jobs, instance.jobs[instance.cluster.order]), len(cluster.jobs), len(cluster.ways[0])
+    )
     work = gang_cluster(policy, cluster, lines, store, limits).work
     _refuse_changing_workers(policy, work)
     slot = _places(instance.slots, cluster.ways[position_of(cluster.placement, "slot")])
     capacity, needs = _capacities(policy, cluster, work, slot, len(instance.slots), store, limits)
-    number = _places(instance.jobs, cluster.jobs)
     return SlottedGangs(cluster, work, lines, instance, starts, capacity, needs, number, slot)
+
+
+def _queue(order: Ints, jobs: int, ways: int) -> Instructions:
+    """Return the lines of a queue that knows all ways of its jobs: `choose` is read by slots."""
+    none, zeros = np.zeros(0, dtype=np.int64), np.zeros(ways, dtype=np.int64)
+    return Instructions(
+        order=order[order != NONE],
+        choose_rank=zeros,
+        otherwise_rank=zeros,
+        ranked=np.arange(ways),
+        preferred=np.zeros(jobs, dtype=np.int64),
+        place=none,
+        finish=none,
+        swap_chance=np.zeros(jobs),
+        way_list=np.ones(jobs, dtype=np.int64),
+        way_odds=np.ones(ways),
+        node_list=1,
+        node_odds=0,
+    )
 
 
 def _refuse_changing_workers(policy: CheckedPolicy, work: GangWorkload) -> None:

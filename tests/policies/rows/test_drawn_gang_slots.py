@@ -86,6 +86,20 @@ def test_cheapest_starts_are_near_the_optimum(seed: int, optimum: float) -> None
         assert optimum - 1e-6 <= model.solve("S", backend=policy).objective <= 1.15 * optimum
 
 
+@pytest.mark.parametrize(("seed", "can"), [(1, True), (2, True), (4, True), (5, False)])
+def test_demands_are_met_where_they_can_be(seed: int, can: bool) -> None:
+    """The last two jobs of the data have to run; HiGHS proves that in the last model they cannot."""
+    one = drawn_gang_slots(seed)
+    wanted = one.jobs[-2:]
+    row = f'constraint both: does["{wanted[0]}"] + does["{wanted[1]}"] == 2;\n  constraint room['
+    result = gs.loads(one.text.replace("constraint room[", row)).solve("S", backend="Tight")
+    assert result.status == ("feasible" if can else "broken")
+    if can:
+        plan = plan_of(one, result)
+        assert broken_gang_rules(one, plan) == []
+        assert set(wanted) <= plan.keys()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_most_cheapest_starts_are_near_the_optimum() -> None:
