@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import random
+import re
 from dataclasses import dataclass
 from math import floor, inf, isclose
+from types import ModuleType
 
 import numpy as np
 import pytest
 
+from gpusched_dsl.explaining import free_room, job_reason
 from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
 from gpusched_dsl.explaining.job_reason import NEVER, NO_ROOM, ROOM, RUNS, JobAhead, JobReason, Resource
 
@@ -299,3 +303,12 @@ def test_json() -> None:
         "no room", 2, 2.0, "date 2",
     )  # fmt: skip
     assert written["free_together"] == {"GPU": 4.0}
+
+
+@pytest.mark.parametrize("module", [free_room, job_reason])
+def test_reasons_need_no_model_and_no_policy(module: ModuleType) -> None:
+    """`inspect` explains clusters without a model: these files read arrays, and write texts."""
+    allowed = ("gpusched_dsl.explaining.job_reason", "gpusched_dsl.ir.arrays", "gpusched_dsl.language.text.")
+    imports = re.findall(r"^\s*(?:from|import) (gpusched_dsl\S*)", inspect.getsource(module), re.MULTILINE)
+    assert imports
+    assert all(name.startswith(allowed) for name in imports)
