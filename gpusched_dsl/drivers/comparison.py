@@ -19,6 +19,7 @@ from gpusched_dsl.drivers.observed_jobs import ClusterHistory, JobHistory, Stay
 from gpusched_dsl.drivers.observed_plans import NAME, ObservedPlanner, ObservedStays, index_columns
 from gpusched_dsl.drivers.occupancy import Occupancy, gpu_hours
 from gpusched_dsl.drivers.shared_loop import SharedCluster, SharedLoop
+from gpusched_dsl.drivers.slot_comparison import TimedValues, node_outages, observed_slots, run_slots
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -27,6 +28,7 @@ from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.units import UNITS, number_factor
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.capacity_bound import capacity_bounds
+from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.online.data.base import EVERYTHING, Base
 from gpusched_dsl.online.data.updates import with_jobs
 from gpusched_dsl.online.loops.events import EventLoop
@@ -124,23 +126,27 @@ def compare_with_cluster(
     methods: Sequence[str],
     *,
     checkpoints: bool = False,
+    values: Sequence[TimedValues] = (),
 ) -> ShadowComparison:
     """Run each method on the jobs of a history, and the cluster's own decisions.
 
     `start` is time 0 in seconds since 1970. Every job arrives when it was submitted, or at time 0, and takes as much
     longer or shorter than planned as its last execution did. All other jobs occupy their GPUs as they did, and a job
     runs only on nodes that have what it demands. With `checkpoints`, a job that left-out work halts keeps its progress,
-    otherwise it begins again. Raises DiagnosticError as runs do, and GSM5411 without
-    jobs to compare.
+    otherwise it begins again. `values` came during the run, for blocks with a window. Raises DiagnosticError as runs
+    do, and GSM5411 without jobs to compare.
     """
     jobs = history.comparable
     jobs = [job for job in jobs if job.stays[-1].end > start]
     if not jobs:
         message = "there is no job to compare: none has run and ended while it was observed"
         raise DiagnosticError([Diagnostic(NOTHING, message, help="let the command run longer")])
+    setup = setup_of(workspace, replace(config, journal=None, bound=False))
+    if setup.window is not None:
+        jobs = _without_demands(jobs, history, setup)
     names = {job.name for job in jobs}
     others = [stay for job in history.jobs.values() if job.name not in names for stay in job.executions(history.until)]
-    compared = _Compared(jobs, others, history, start, checkpoints)
+    compared = _Compared(jobs, others, history, start, checkpoints, values)
     rows: list[RunRow] = []
     interruptions: dict[str, int] = {}
     for method in (NAME, *methods):
@@ -171,6 +177,7 @@ class _Compared:
     history: ClusterHistory
     start: float
     checkpoints: bool
+    values: Sequence[TimedValues] = ()
 
     def shared_cluster(self, setup: RunSetup, order: Mapping[str, int], seconds: float) -> SharedCluster | None:
         """What left-out work and demands take from a method, None if nothing; `seconds` is one in the run's clock."""
@@ -178,14 +185,14 @@ class _Compared:
         occupied = Occupancy.of(self.others, model.nodes, self.start)
         excluded = np.zeros((len(order), len(model.nodes)), dtype=np.bool_)
         for job in self.jobs:
-            excluded[order[job.name]] = [node in self._excluded_nodes(job, model.nodes) for node in model.nodes]
+            excluded[order[job.name]] = [node in self.excluded_nodes(job, model.nodes) for node in model.nodes]
         if not len(occupied.times) and not excluded.any():
             return None
         capacity = np.array([model.gpus.get(node, 0) for node in model.nodes], dtype=np.float64)
         by_clock = Occupancy((occupied.times - self.start) * seconds, occupied.gpus)
         return SharedCluster(by_clock, capacity, model.parameter, excluded, self.checkpoints)
 
-    def _excluded_nodes(self, job: JobHistory, nodes: Sequence[str]) -> frozenset[str]:
+    def excluded_nodes(self, job: JobHistory, nodes: Sequence[str]) -> frozenset[str]:
         """The nodes that a job demands not to use; if it was never seen waiting, those with GPUs of another type.
 
         It has run on the others.
@@ -197,11 +204,29 @@ class _Compared:
         return frozenset(node for node in nodes if self.history.types.get(node, "") not in types) - ran
 
 
+def _without_demands(jobs: list[JobHistory], history: ClusterHistory, setup: RunSetup) -> list[JobHistory]:
+    """Return the jobs that may run on all nodes: plans by slots cannot be corrected. The others count as left out.
+
+    Raises DiagnosticError (GSM5411) if none remains.
+    """
+    nodes = capacity_of(setup.placement, setup.base).nodes
+    every = _Compared(jobs, (), history, 0.0, False)
+    found = [job for job in jobs if not every.excluded_nodes(job, nodes)]
+    if not found:
+        message = "there is no job to compare: all jobs demand certain nodes, which plans by slots do not know"
+        help = "compare with a block without a window"
+        raise DiagnosticError([Diagnostic(NOTHING, message, help=help)])
+    return found
+
+
 def _with_bound(rows: list[RunRow]) -> list[RunRow]:
     """Give all rows the bound of the first method: the cluster may have done work twice."""
     found = next((row.result for row in rows[1:] if row.result is not None), None)
     if found is None:
         return rows
+    if found.outcome.online.window is not None:
+        none = RunBound(None, "plans by slots are compared without one")
+        return [r if r.result is None else replace(r, result=replace(r.result, given_bound=none)) for r in rows]
     control = Control()
     with CtrlC(control):
         bounds = capacity_bounds(found.history, lambda: control.stop_requested)
@@ -220,7 +245,8 @@ def _run(workspace: Workspace, config: RunConfig, compared: _Compared, *, observ
     empty = setup_of(workspace, replace(config, verify="none", refuses_broken=False) if observed else config)
     root = empty.jobs_root
     base, _ = with_jobs(empty.base, root, _chunks(empty, jobs))
-    setup = set_up(empty.online, base, empty.planner, empty.fallback, empty.config, external=False)
+    by_slots = empty.window is not None
+    setup = set_up(empty.online, base, empty.planner, empty.fallback, empty.config, external=by_slots)
     seconds = number_factor(UNITS["s"], setup.clock)
     stays = _stays(jobs, start)
     labels = [str(label) for label in base.store.universes[root].labels]
@@ -236,18 +262,26 @@ def _run(workspace: Workspace, config: RunConfig, compared: _Compared, *, observ
         stretch[order[job.name]] = max(length * seconds / predicted[mine[-1]], 1e-9)
     real = replace(setup.realisation, arrival=arrival, stretch=stretch, ends=setup.realisation.work.copy())
     setup = replace(setup, realisation=real, outages=())
-    if observed:
+    if observed and setup.window is not None:
+        setup = observed_slots(setup, stays, arrival[[order[job.name] for job in jobs]], seconds)
+    elif observed:
         unit = seconds / setup.policy_time
         by_clock = replace(stays, start=stays.start * unit, end=stays.end * unit)
         setup = replace(setup, planner=ObservedPlanner(setup.placement, by_clock, {}), fallback=None)
-    samples = CostSamples()
-    shared = None if observed else compared.shared_cluster(setup, order, seconds)
-    make = EventLoop if shared is None else partial(SharedLoop, shared=shared)
-    loop = loop_of(setup, on_plan=samples, fast=False, event_loop=make)
-    outcome = loop.run()
+    samples, halted = CostSamples(), 0
+    if setup.window is None:
+        shared = None if observed else compared.shared_cluster(setup, order, seconds)
+        make = EventLoop if shared is None else partial(SharedLoop, shared=shared)
+        loop = loop_of(setup, on_plan=samples, fast=False, event_loop=make)
+        outcome, halted = loop.run(), loop.interruptions if isinstance(loop, SharedLoop) else 0
+    else:
+        occupied = (
+            [] if observed else node_outages(compared.others, start, seconds, capacity_of(setup.placement, base).nodes)
+        )
+        outcome, halted = run_slots(setup, compared.values, occupied, samples, checkpoints=compared.checkpoints)
     scenario = base.instance.scenario.name or ""
     info = RunInfo(NAME if observed else config.method, scenario=scenario, seconds=time.perf_counter() - began)
-    return RunResult(outcome, info, samples), loop.interruptions if isinstance(loop, SharedLoop) else 0
+    return RunResult(outcome, info, samples), halted
 
 
 def _stays(jobs: Sequence[JobHistory], start: float) -> ObservedStays:
@@ -292,7 +326,9 @@ def _predict_lengths(setup: RunSetup, base: Base, stays: ObservedStays) -> Float
     reader = AllocationReader(setup.online, base.store, base.limits, base.part(EVERYTHING))
     components = [base.store.component(index.type) for index in placement.indices]
     rows = [(stays.jobs[j], n, g) for j, a in zip(stays.job, stays.allocations, strict=True) for n, g in a.items()]
-    columns = index_columns(placement, components, rows, {})
+    root = placement.root("slot")
+    slots = [base.store.universes[root].labels[0]] * len(rows) if root else None
+    columns = index_columns(placement, components, rows, {}, slots)
     if placement.has_gangs:
         found = np.zeros(len(stays.job))
         done = 0

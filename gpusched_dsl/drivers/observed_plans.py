@@ -36,14 +36,16 @@ def index_columns(
     components: Sequence[Component],
     rows: Sequence[tuple[str, str, int]],
     kinds: Mapping[str, str],
+    slots: Sequence[str | int] | None = None,
 ) -> tuple[Codes, ...]:
     """The indices of the placement's family, in codes, for rows of job, node and GPUs.
 
-    `kinds` are node types by node. An integer index besides the roles is the number of GPUs. Raises DiagnosticError
-    (GSM5403) for an index that an observation does not determine, and for an element that the model does not have.
+    `kinds` are node types by node, `slots` those of the rows. An integer index besides the roles is the number of
+    GPUs. Raises DiagnosticError (GSM5403) for an index that an observation does not determine, and for an element that
+    the model does not have.
     """
     columns = []
-    job, node, kind = (placement.position(role) for role in ("job", "node", "node_type"))
+    job, node, kind, slot = (placement.position(role) for role in ("job", "node", "node_type", "slot"))
     for at, (variable, component) in enumerate(zip(placement.indices, components, strict=True)):
         if at == job:
             labels: list[str | int] = [row[0] for row in rows]
@@ -52,6 +54,8 @@ def index_columns(
         elif at == kind and component is not None:
             known = component.labels
             labels = [known[0] if len(known) == 1 else kinds.get(row[1], "") for row in rows]
+        elif at == slot and slots is not None:
+            labels = list(slots)
         elif isinstance(variable.type, Numeric):
             labels = [row[2] for row in rows]
         else:
@@ -61,6 +65,53 @@ def index_columns(
             raise DiagnosticError([Diagnostic("GSM5403", message, placement.span, help=help)])
         columns.append(_codes(component, labels))
     return tuple(columns)
+
+
+@dataclass(eq=False)
+class ObservedSlots:
+    """Plans what the cluster did, slot by slot: each execution begins with the slot that `first` says.
+
+    `slots` counts those of each execution. Slots are numbered as in the data.
+    """
+
+    placement: CheckedPlacement
+    stays: ObservedStays
+    first: Codes
+    slots: Codes
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def fresh(self) -> ObservedSlots:
+        return self
+
+    def close(self) -> None:
+        pass
+
+    def plan(self, request: PlanningRequest) -> Plan | None:
+        stays, store = self.stays, request.instance.store
+        components = [store.component(index.type) for index in self.placement.indices]
+        job, slot = self.placement.position("job"), self.placement.position("slot")
+        assert job is not None
+        assert slot is not None
+        jobs, window = components[job], components[slot]
+        assert jobs is not None
+        assert window is not None
+        rows: list[tuple[str, str, int]] = []
+        of_rows: list[str | int] = []
+        for label in window.labels:
+            number = int(label)  # a live run has no other labels
+            running = np.flatnonzero((self.first <= number) & (number < self.first + self.slots))
+            for at in running.tolist():
+                if stays.jobs[stays.job[at]] in jobs.code_of:
+                    found = [(stays.jobs[stays.job[at]], node, gpus) for node, gpus in stays.allocations[at].items()]
+                    rows += found
+                    of_rows += [label] * len(found)
+        columns = index_columns(self.placement, components, rows, {}, of_rows)
+        gpus = np.array([row[2] for row in rows], dtype=np.float64)
+        values = gpus if self.placement.has_gangs else np.ones(len(rows))
+        return Plan({self.placement.variable: VariableValues(columns, values)}, NAME)
 
 
 def _codes(component: Component, labels: Sequence[str | int]) -> Codes:

@@ -6,11 +6,15 @@ import time
 from collections.abc import Sequence
 
 from gpusched_dsl.drivers.comparison import ShadowComparison, compare_with_cluster
-from gpusched_dsl.drivers.drive import HISTORY, config_of, has_zone, parts_of, start_of_run
+from gpusched_dsl.drivers.drive import HISTORY, JOURNAL, config_of, has_zone, parts_of, start_of_run
+from gpusched_dsl.drivers.events import CAPACITY
 from gpusched_dsl.drivers.observed_jobs import read_history
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import DriveSettings
+from gpusched_dsl.drivers.slot_comparison import TimedValues
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.live.messages import Value, event_of
 from gpusched_dsl.workflows.live import with_start
 
 
@@ -19,7 +23,23 @@ def shadow_comparison(workspace: Workspace, settings: DriveSettings, methods: Se
     history = read_history(read_records(settings.folder / HISTORY))
     start = start_of_run(workspace, settings, time.time, create=False)
     config = with_start(workspace, config_of(settings), start.isoformat(), has_zone=has_zone(settings))
-    return compare_with_cluster(workspace, config.allowing(*methods), history, start.timestamp(), methods)
+    return compare_with_cluster(
+        workspace, config.allowing(*methods), history, start.timestamp(), methods, values=_values_of(settings)
+    )
+
+
+def _values_of(settings: DriveSettings) -> list[TimedValues]:
+    """Return the values that the run was told, such as prices, without the GPUs of nodes that others left."""
+    path = settings.folder / JOURNAL
+    if not path.exists():
+        return []
+    with Journal.read(path) as journal:
+        told = [
+            (external.time, event_of(external.content))
+            for external in journal.external()
+            if not external.id.startswith(CAPACITY)
+        ]
+    return [TimedValues(time, event.values) for time, event in told if isinstance(event, Value)]
 
 
 def check_report_methods(workspace: Workspace, settings: DriveSettings) -> None:
