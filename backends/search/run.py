@@ -116,7 +116,7 @@ class SearchRun:
             work, better = self._find_any(options)
         self.fruitless = 0 if better else self.fruitless + 1
         # Where only integers are left to decide, moves do more the longer linear problems have found nothing.
-        times = 1 + (min(self.fruitless, MOST_FRUITLESS) // FRUITLESS if self.problem.integer.all() else 0)
+        times = 1 + (min(self.fruitless, MOST_FRUITLESS) if self.problem.integer.all() else 0)
         state.counts[PAUSE] = state.counts[WORK] + (work // FRUITLESS if better else times * work)
 
     def _improve(self, options: SolveOptions) -> tuple[int, bool]:

@@ -182,8 +182,8 @@ def test_it_repairs_the_rounded_relaxation() -> None:
     dear[np.arange(40), np.arange(40) % 30] = 1.0
     session = SearchSession(one)
     session.advise(advice.ravel(), costs)
-    found = session.solve(SolveOptions(extra={"steps": 200}), dear.ravel())
-    without = SearchBackend().open(one).solve(SolveOptions(extra={"steps": 200}), dear.ravel())
+    found = session.solve(SolveOptions(extra={"steps": 60}), dear.ravel())
+    without = SearchBackend().open(one).solve(SolveOptions(extra={"steps": 60}), dear.ravel())
     assert found.values is not None
     assert verify(one, found.values).feasible
     assert found.objective is not None

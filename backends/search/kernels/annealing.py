@@ -16,7 +16,6 @@ from gpusched_dsl.backends.search.kernels.jumps import (
     CHAIN,
     DRAWS,
     ENTRIES_LOOKED_AT,
-    ENTRIES_SCANNED,
     HAS_BEST,
     LEAST_WEIGHT,
     NOTHING,
@@ -43,6 +42,7 @@ from gpusched_dsl.backends.search.kernels.jumps import (
     note,
     partner,
     repair,
+    scanned,
     whole_choice,
 )
 from gpusched_dsl.policies.kernels.compiled import compiled_at_once, compiled_in_place
@@ -135,7 +135,7 @@ def attempt(model: SearchModel, state: SearchState, j: int, step: float, draw: i
         offset = draw % length if length > ENTRIES_LOOKED_AT else 0
         g = whole_choice(model, r) if length > ENTRIES_LOOKED_AT else NOTHING
         looked = 0
-        for k in range(min(length, ENTRIES_SCANNED)):
+        for k in range(scanned(length)):
             if looked == ENTRIES_LOOKED_AT:
                 break
             at = first + (offset + k) % length

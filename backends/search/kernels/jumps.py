@@ -20,8 +20,8 @@ from gpusched_dsl.ir.arrays import Bools, Floats, Int32s, Ints
 from gpusched_dsl.policies.kernels.compiled import compiled_in_place, compiled_inline
 
 ROWS_LOOKED_AT = 3  # violated rows from which candidates of a step are taken
-ENTRIES_LOOKED_AT = 24  # of each, that can move
-ENTRIES_SCANNED = 4_096  # of each at most, to find these
+ENTRIES_LOOKED_AT = 24  # of each
+LONG, ENTRIES_SCANNED = 512, 4_096  # entries from which on a row is scanned for some that can move; of it at most
 HELD = 3  # steps for which a column keeps its value, and as many more at random
 TOLERANCE = 1e-9
 NOTHING = -1
@@ -267,6 +267,12 @@ def cheap_member(model: SearchModel, g: int, rng: np.random.Generator) -> int:
     return int(model.members[begin + int(rng.random() ** 3 * (model.members_from[g + 1] - begin))])
 
 
+@compiled_inline
+def scanned(length: int) -> int:
+    """The entries of a row that are looked at: of a long one more, since most columns there cannot move."""
+    return min(length, ENTRIES_SCANNED if length > LONG else ENTRIES_LOOKED_AT)
+
+
 @compiled_in_place
 def whole_choice(model: SearchModel, r: int) -> int:
     """The choice that a row consists of; NOTHING where it has other columns."""
@@ -298,7 +304,7 @@ def repair(model: SearchModel, state: SearchState, rng: np.random.Generator) -> 
         length = last - first
         offset = int(rng.random() * length) if length > ENTRIES_LOOKED_AT else 0
         looked = 0
-        for k in range(min(length, ENTRIES_SCANNED)):
+        for k in range(scanned(length)):
             if looked == ENTRIES_LOOKED_AT:
                 break
             at = first + (offset + k) % length
@@ -314,7 +320,7 @@ def repair(model: SearchModel, state: SearchState, rng: np.random.Generator) -> 
                 found, by, best = int(j), step, worse
         # A column of a choice that is 1: set another one of the same choice.
         looked = 0
-        for k in range(min(length, ENTRIES_SCANNED)):
+        for k in range(scanned(length)):
             if looked == ENTRIES_LOOKED_AT:
                 break
             one = model.columns[first + (offset + k) % length]
