@@ -373,6 +373,17 @@ def test_a_job_that_waits_while_another_has_the_slot() -> None:
     ]
 
 
+def test_one_end_that_is_not_enough_for_a_row() -> None:
+    """The team has 3 GPUs, its jobs use 1 and 2 of them: the first end leaves 1, the job needs 3."""
+    text = (
+        SMALL.replace("f blue 2 90", "f blue 2 1").replace("g red 1 20", "g blue 1 1").replace("h blue 2", "h blue 3")
+    )
+    assert words(text, "h", 0.8, "Skip")[0] == (
+        "needs 3 GPUs of type k80 and 1 GB of memory, and n3 has room for it; ahead of it: e; next end: g at "
+        "Mon 2026-11-30 13:36, which is not enough"
+    )
+
+
 def test_json_has_the_words() -> None:
     found = gs.loads(SMALL).why("h", 0.8, method="Skip").to_dict()
     reason = json.loads(json.dumps(found))["reason"]
