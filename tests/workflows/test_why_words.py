@@ -297,6 +297,17 @@ def test_no_node_of_a_type_in_stock() -> None:
     ] == "never"  # fmt: skip
 
 
+def test_queues_of_nodes_have_no_words() -> None:
+    """Two jobs are in the queue of one node, so that neither runs there alone."""
+    text = """
+import "gsdsl:allocation/tests/queues.gsm";
+online Live for Allocation { arrive j in Jobs at 0;  replan on arrival, completion; }
+"""
+    found = gs.loads(text).why("B", 0, method="highs", online="Live", scenario="NotAllFit")
+    assert found.runs
+    assert found.reason is None
+
+
 def test_rows_that_exclude_gangs() -> None:
     """The free node is in a rack of which one more worker may be used; the job of 9 workers needs all three nodes."""
     assert words(RACK_CAP, "c", 0.7, "FIFO", "Each") == [

@@ -87,8 +87,8 @@ class ModelRoom:
 
         `elements` restricts its options. Raises DiagnosticError as evaluation does.
         """
-        if self.node_at is None:
-            return None
+        if self.node_at is None or self.placement.item("place_from_end") is not None:
+            return None  # jobs of a queue have one node together, one after the other
         if elements is None:
             elements = np.asarray(self.domain.positions_with(self.job_at, np.array([job])), dtype=np.int64)
         own = self.domain.columns_at(elements)
