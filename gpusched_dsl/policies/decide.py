@@ -37,7 +37,7 @@ from gpusched_dsl.policies.rules import FINISH_CODES, PLACE_CODES
 from gpusched_dsl.policies.search import SearchSettings, never
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
-from gpusched_dsl.policies.standalone import is_standalone, run_standalone
+from gpusched_dsl.policies.standalone import is_standalone, reserves, run_standalone
 from gpusched_dsl.policies.workload import (
     NONE,
     Instructions,
@@ -123,7 +123,8 @@ def _decide(
             begins = empty_schedule(cluster.work) if initial is None else copy_of(initial)
             pin(cluster.work, begins, asked.placed.job, asked.placed.node, asked.placed.way)
         if is_standalone(policy):
-            return run_standalone(policy, cluster, lines, begins, store, limits, known, guard)
+            linked = asked.linked() if guard is not None and reserves(policy) else None
+            return run_standalone(policy, cluster, lines, begins, store, limits, known, guard, linked)
         effort = replace(settings, iterations=0, moves=()) if once else settings
         return run(cluster.work, lines, effort, seed, begins, stop or never, tell, seconds, guard)
 
@@ -140,6 +141,7 @@ def _decide(
         lambda found: running_of(found.schedule),
         instructions,
         on_nodes_as_before if keeps_nodes else None,
+        reserves=is_standalone(policy) and reserves(policy),
     )
     return Decision(
         asked.values_of(running_of(outcome.schedule)),

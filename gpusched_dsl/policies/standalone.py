@@ -17,6 +17,7 @@ from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.engine import EngineResult
 from gpusched_dsl.policies.job_facts import JobFacts, JobRoles
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
+from gpusched_dsl.policies.kernels.later_rows import LinkedRows, no_linked_rows
 from gpusched_dsl.policies.kernels.reservations import PlacedJobs, Ways, backfill, place_ways, take_turns
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart
 from gpusched_dsl.policies.max_min import possible_ways, ways_by_priority
@@ -29,6 +30,11 @@ def is_standalone(policy: CheckedPolicy) -> bool:
     return any(rule.name in rules_of_engine("standalone") for rule in policy.place)
 
 
+def reserves(policy: CheckedPolicy) -> bool:
+    """Whether a policy makes reservations."""
+    return policy.place[0].name == "backfill"
+
+
 def run_standalone(
     policy: CheckedPolicy,
     cluster: Cluster,
@@ -38,13 +44,14 @@ def run_standalone(
     limits: MemoryLimits,
     known: JobFacts | None = None,
     guard: RowGuard | None = None,
+    linked: LinkedRows | None = None,
 ) -> EngineResult:
-    """Return the schedule; jobs that `initial` runs stay. It obeys the rows of `guard`.
+    """Return the schedule; jobs that `initial` runs stay. It obeys the rows of `guard`, of which some are `linked`.
 
     Raises BrokenSchedule if a kernel makes one that is none, DiagnosticError (GSM3016) for shares that cannot be.
     """
     start = empty_schedule(cluster.work) if initial is None else initial
-    return _Run(policy, cluster, instructions, start, store, limits, known or {}, guard).run()
+    return _Run(policy, cluster, instructions, start, store, limits, known or {}, guard, linked).run()
 
 
 class _Run:
@@ -58,9 +65,11 @@ class _Run:
         limits: MemoryLimits,
         known: JobFacts,
         guard: RowGuard | None,
+        linked: LinkedRows | None,
     ) -> None:
         self.policy, self.cluster, self.work, self.lines = policy, cluster, cluster.work, instructions
         self.start, self.known, self.guard = start, known, guard
+        self.linked = no_linked_rows() if linked is None else linked
         self.roles = JobRoles(policy.model, cluster, store, limits)
 
     def run(self) -> EngineResult:
@@ -76,9 +85,8 @@ class _Run:
     def _backfill(self) -> Schedule:
         every = any(rule.modifiers == ("conservative",) for rule in self.policy.place)
         reserved = np.full(len(self.start.node), np.inf)
-        return self._schedule(
-            lambda ways, plan: backfill(ways, self.lines.ranked, self.lines.order, every, plan, reserved, self.guard)
-        )
+        listed, guard, linked = (self.lines.ranked, self.lines.order), self.guard, self.linked
+        return self._schedule(lambda ways, plan: backfill(ways, *listed, every, plan, reserved, guard, linked))
 
     def _fair_share(self) -> Schedule:
         users = self.roles.users()

@@ -30,10 +30,12 @@ from gpusched_dsl.policies.kernels.future import (
 )
 from gpusched_dsl.policies.kernels.later_rows import (
     LaterRows,
+    LinkedRows,
     begin_later_rows,
     first_start,
     leave_room,
     no_later_rows,
+    no_linked_rows,
     stay,
 )
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, admits, column_of, enter
@@ -90,7 +92,8 @@ def backfill(
     every: bool,
     plan: PlacedJobs,
     reserved: Floats,
-    guard: RowGuard | None = None,
+    guard: RowGuard | None,
+    linked: LinkedRows,
 ) -> None:
     """Place the jobs of the queue; the plan has those that run.
 
@@ -99,17 +102,17 @@ def backfill(
     only the first one. `reserved` gets the time from now to the start of a reservation.
     """
     future, open_nodes, any_reserved = _future_of(ways, plan), _open_nodes(ways, plan), False
-    later = no_later_rows(guard, len(plan.node))
+    later = no_later_rows(guard, linked, len(plan.node))
     for j in queue:
         if plan.node[j] != NONE:
             continue
         for at in range(ways.first_way[j], ways.first_way[j + 1]):
-            if ranked[at] != NONE and _place(future, open_nodes, ways, plan, j, ranked[at], later, guard):
+            if ranked[at] != NONE and _place(future, open_nodes, ways, plan, j, ranked[at], later, linked, guard):
                 break
         if plan.node[j] == NONE and (every or not any_reserved):
             if guard is not None and later.taken[0] == 0:
-                begin_later_rows(later, guard, plan.node, plan.way, ways.time)
-            reserved[j] = _reserve(future, ways, ranked, j, later, guard)
+                begin_later_rows(later, guard, linked, plan.node, plan.way, ways.time)
+            reserved[j] = _reserve(future, ways, ranked, j, later, linked, guard)
             any_reserved = any_reserved or reserved[j] < NEVER
 
 
@@ -124,7 +127,8 @@ def take_turns(
     go to the first user. `user` of each job, `share`, `quota` and `used` GPUs of each user: a job that would exceed the
     quota waits, as one without a place does, and the user's next job has its turn.
     """
-    future, open_nodes, later = _future_of(ways, plan), _open_nodes(ways, plan), no_later_rows(None, 0)
+    future, open_nodes, linked = _future_of(ways, plan), _open_nodes(ways, plan), no_linked_rows()
+    later = no_later_rows(None, linked, 0)
     turns = users_in_turn(queue, user, len(share))
     for _ in range(len(queue)):
         next_user = next_in_turn(turns, used, share)
@@ -138,7 +142,7 @@ def take_turns(
             gpus = ways.size[listed] / ways.parts
             if used[next_user] + gpus > quota[next_user] * (1.0 + SLACK):
                 continue
-            if _place(future, open_nodes, ways, plan, j, listed, later, guard):
+            if _place(future, open_nodes, ways, plan, j, listed, later, linked, guard):
                 used[next_user] += gpus
                 break
 
@@ -188,10 +192,11 @@ def job_in_turn(turns: UserQueues, u: int) -> int:
 @compiled
 def place_ways(ways: Ways, order: Ints, plan: PlacedJobs, guard: RowGuard | None = None) -> None:
     """Place jobs as `backfill` does, without reservations, but go through the ways of all jobs in an order."""
-    future, open_nodes, later = _future_of(ways, plan), _open_nodes(ways, plan), no_later_rows(None, 0)
+    future, open_nodes, linked = _future_of(ways, plan), _open_nodes(ways, plan), no_linked_rows()
+    later = no_later_rows(None, linked, 0)
     for listed in order:
         if plan.node[ways.job[listed]] == NONE:
-            _place(future, open_nodes, ways, plan, ways.job[listed], listed, later, guard)
+            _place(future, open_nodes, ways, plan, ways.job[listed], listed, later, linked, guard)
 
 
 @compiled
@@ -237,12 +242,12 @@ def _note_use(open_nodes: OpenNodes, n: int) -> None:
 @compiled_in_place
 def _place(
     future: Future, open_nodes: OpenNodes, ways: Ways, plan: PlacedJobs, j: int, listed: int, later: LaterRows,
-    guard: RowGuard | None,
+    linked: LinkedRows, guard: RowGuard | None,
 ) -> bool:  # fmt: skip
     """Start a job in a way, if a node has room that no reservation needs."""
-    chosen, w, g = _best_in_use(future, open_nodes, ways, plan.jobs, j, listed, later, guard)
+    chosen, w, g = _best_in_use(future, open_nodes, ways, plan.jobs, j, listed, later, linked, guard)
     if chosen == NONE:
-        chosen, w, g = _best_to_rent(future, open_nodes, ways, j, listed, later, guard)
+        chosen, w, g = _best_to_rent(future, open_nodes, ways, j, listed, later, linked, guard)
     if chosen == NONE:
         return False
     plan.node[j], plan.way[j] = chosen, w
@@ -253,7 +258,7 @@ def _place(
     if guard is not None:
         enter(guard, w, chosen)
         if later.taken[0] > 0:
-            stay(later, guard, column_of(guard, w, chosen), 0.0, ways.time[w])
+            stay(later, guard, linked, column_of(guard, w, chosen), 0.0, ways.time[w])
     _occupy(future, ways, chosen, 0.0, w, g)
     return True
 
@@ -261,7 +266,7 @@ def _place(
 @compiled_in_place
 def _best_in_use(
     future: Future, open_nodes: OpenNodes, ways: Ways, jobs: Ints, j: int, listed: int, later: LaterRows,
-    guard: RowGuard | None,
+    linked: LinkedRows, guard: RowGuard | None,
 ) -> tuple[int, int, int]:  # fmt: skip
     """The node that has its type for a way now, the way there, and its GPU; NONE without room for it until its end.
 
@@ -301,7 +306,7 @@ def _best_in_use(
                 shares = future.spare[n, g] != NONE
                 rest = future.spare[n, g] - size if shares else free[n] - parts
             if chosen == NONE or (shares and not shared) or (shares == shared and rest < least):
-                if guard is not None and not _may_start(later, guard, w, n, ways.time[w]):
+                if guard is not None and not _may_start(later, linked, guard, w, n, ways.time[w]):
                     continue
                 chosen, chosen_way, chosen_gpu, shared, least = n, w, g, shares, rest
         open_nodes.counts[row] = kept
@@ -312,7 +317,14 @@ def _best_in_use(
 
 @compiled_in_place
 def _best_to_rent(
-    future: Future, open_nodes: OpenNodes, ways: Ways, j: int, listed: int, later: LaterRows, guard: RowGuard | None
+    future: Future,
+    open_nodes: OpenNodes,
+    ways: Ways,
+    j: int,
+    listed: int,
+    later: LaterRows,
+    linked: LinkedRows,
+    guard: RowGuard | None,
 ) -> tuple[int, int, int]:
     """The first empty node for a way now, as the largest type of the family that is in stock until the job ends."""
     size, family, form = ways.size[listed], ways.family[ways.kind[listed]], ways.form[listed]
@@ -326,7 +338,7 @@ def _best_to_rent(
             if future.kind[n] != NONE:
                 continue
             if guard is not None:
-                if not _may_start(later, guard, w, n, ways.time[w]):
+                if not _may_start(later, linked, guard, w, n, ways.time[w]):
                     continue
             elif untouched and future.following[n] == NONE:
                 continue
@@ -338,9 +350,9 @@ def _best_to_rent(
 
 
 @compiled_in_place
-def _may_start(later: LaterRows, guard: RowGuard, w: int, n: int, time: float) -> bool:
+def _may_start(later: LaterRows, linked: LinkedRows, guard: RowGuard, w: int, n: int, time: float) -> bool:
     """Whether rows let a job start in a way on a node, beside those that run now and those that are reserved."""
-    return admits(guard, w, n) and leave_room(later, guard, column_of(guard, w, n), time)
+    return admits(guard, w, n) and leave_room(later, guard, linked, column_of(guard, w, n), time)
 
 
 @compiled_in_place
@@ -354,7 +366,7 @@ def _has_part(spare: Ints, segment: int, size: int) -> bool:
 
 @compiled_in_place
 def _reserve(
-    future: Future, ways: Ways, ranked: Ints, j: int, later: LaterRows, guard: RowGuard | None
+    future: Future, ways: Ways, ranked: Ints, j: int, later: LaterRows, linked: LinkedRows, guard: RowGuard | None
 ) -> float:  # fmt: skip
     """Reserve the earliest start of a job; by its best way and the first node where several start then.
 
@@ -401,12 +413,12 @@ def _reserve(
                     continue
                 start = earliest_start(future, segment, ways.time[w], k, size, ways.parts, ways.needs, w, after, best)
                 if guard is not None:
-                    start = _start_by_rows(future, ways, segment, k, w, n, start, best, later, guard)
+                    start = _start_by_rows(future, ways, segment, k, w, n, start, best, later, linked, guard)
                 if start < best:
                     best, chosen, chosen_way = start, n, w
     if chosen != NONE:
         if guard is not None:
-            stay(later, guard, column_of(guard, chosen_way, chosen), best, ways.time[chosen_way])
+            stay(later, guard, linked, column_of(guard, chosen_way, chosen), best, ways.time[chosen_way])
         w, segment = chosen_way, segment_at(future, future.head[chosen], best)
         g = gpu_for(future, segment, best, ways.time[w], ways.kind[w], ways.size[w], ways.parts, ways.needs, w)
         _occupy(future, ways, chosen, best, w, g)
@@ -416,12 +428,12 @@ def _reserve(
 @compiled_in_place
 def _start_by_rows(
     future: Future, ways: Ways, segment: int, k: int, w: int, n: int, start: float, best: float, later: LaterRows,
-    guard: RowGuard,
+    linked: LinkedRows, guard: RowGuard,
 ) -> float:  # fmt: skip
     """The first start of a way on a node, from one on that has room and before `best`, for which rows have room too."""
     size, c = ways.size[w], column_of(guard, w, n)
     while start < best:
-        by_rows = first_start(later, guard, c, start, ways.time[w], best)
+        by_rows = first_start(later, guard, linked, c, start, ways.time[w], best)
         if by_rows <= start or by_rows >= best:
             return by_rows
         segment = segment_at(future, segment, by_rows)

@@ -16,6 +16,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.kernels.gang_candidates import MOST_LEAVES
+from gpusched_dsl.policies.kernels.later_rows import LinkedRows
 from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard
 from gpusched_dsl.policies.rows.completion import jobs_that_meet
 from gpusched_dsl.policies.rows.guard import Running, SideRows, running_of, side_rows_of
@@ -65,15 +66,19 @@ class RowsAsked:
         running: Callable[[_Plan], Running],
         lines: Instructions,
         instead: Callable[[_Plan], _Plan] | None = None,
+        *,
+        reserves: bool = False,
     ) -> _Plan:
         """Return the plan that the rows allow, or what is wanted `instead` of it if they allow that.
+
+        If a plan `reserves` later starts, rows are asked from the start: they may be broken by these alone.
 
         Raises DiagnosticError as `ground` does.
         """
         if not self.any:
             outcome = plan(None, lines, False)
             return outcome if instead is None else instead(outcome)
-        lazy = reads_other_variables(self.model.rows, self.cluster.placement)
+        lazy = not reserves and reads_other_variables(self.model.rows, self.cluster.placement)
         if lazy:
             outcome = self._checked_plan(plan(None, lines, False), running, instead)
             if self.checked:
@@ -119,6 +124,10 @@ class RowsAsked:
         self.placed = met.placed
         met.rows.guard.ints[CLOSES] = 1
         return met.rows, lines._replace(order=met.queue, front=met.front)
+
+    def linked(self) -> LinkedRows | None:
+        """Return the rows that read other variables, for reservations, None if no row is asked."""
+        return None if self.found is None else self.found.linked
 
     def _obeys(self, running: Running) -> bool:
         """Whether a plan breaks no side row, as far as propagation finds out; by known rows if that is enough."""

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import block_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -19,6 +20,7 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.text.numbers import number_text, with_unit
 from gpusched_dsl.policies.broken_rows import broken_by_propagation
 from gpusched_dsl.policies.cluster import Cluster
+from gpusched_dsl.policies.kernels.later_rows import LinkedRows, no_linked_rows
 from gpusched_dsl.policies.kernels.row_guard import (
     CLOSES,
     LIMITS,
@@ -174,6 +176,31 @@ class SideRows(PlaceRows):
     def for_queue(self, queue: Ints) -> SideRows:
         """Return the guard for other jobs."""
         return with_start(self.side, self.cluster, self.workers, queue, self.start, self.relaxed & self.demands, self)
+
+    @cached_property
+    def linked(self) -> LinkedRows:
+        """The rows that read other variables, without any job, for reservations; not those that demand jobs."""
+        known = self.arrays
+        if not known.deep.any():
+            return no_linked_rows()
+        lengths = np.diff(np.append(known.first, len(known.column)))
+        job = np.repeat(self.cluster.work.job, lengths)
+        built = guard_of(
+            self.side.problem, known.first, known.place, known.column, job, self.workers, self.side.columns
+        )
+        guard = arrays_of(built)
+        row = np.repeat(np.arange(len(guard.sides)), np.diff(guard.row_starts))
+        demands = rows_that_demand(built, row, self.side.columns)
+        demands[built.ints[LIMITS] :] = True
+        guard.sides[demands, 0], guard.sides[demands, 1] = -np.inf, np.inf
+        relax_until_settled(built, row, guard.start_bounds.copy(), demands, np.zeros_like(demands))
+        asked = ~demands[row] & np.isinf(guard.first_room[row])
+        shape = (len(guard.sides), len(guard.bounds))
+        links = csr_array((np.ones(int(asked.sum())), (row[asked], guard.row_columns[asked])), shape=shape)
+        _, part = connected_components(block_array([[None, links], [links.T, None]]), directed=False)
+        in_any = np.zeros(len(guard.bounds), dtype=np.bool_)
+        in_any[guard.row_columns[asked]] = True
+        return LinkedRows(built, np.where(in_any, part[len(guard.sides) :], NONE).astype(np.int64))
 
     def refusal(self, job: int) -> int:
         """Return the row that kept a gang waiting in the pass that ended last, NONE if rows did not.

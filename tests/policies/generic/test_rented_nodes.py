@@ -8,6 +8,7 @@ from rented_clusters import Plain, Stay, random_workload
 from scipy.optimize import linprog
 
 import gpusched_dsl as gs
+from gpusched_dsl.policies.kernels.later_rows import no_linked_rows
 from gpusched_dsl.policies.kernels.reservations import PlacedJobs, backfill, place_ways, take_turns
 from gpusched_dsl.policies.max_min import normalised_throughputs, possible_ways, shares_of_time
 from gpusched_dsl.policies.standalone import schedule_of, ways_of
@@ -40,7 +41,7 @@ def test_backfilling(seed: int) -> None:
     queue = np.random.default_rng(seed).permutation(len(work.due))
     for every in (False, True):
         plan, reserved = nothing(work), np.full(len(work.due), np.inf)
-        backfill(ways_of(work), np.concatenate(ranked), queue, every, plan, reserved, None)
+        backfill(ways_of(work), np.concatenate(ranked), queue, every, plan, reserved, None, no_linked_rows())
         plain, expected, starts = Plain(work), {}, np.full(len(work.due), np.inf)
         for j in queue.tolist():
             stay = next((s for w in ranked[j] if (s := plain.seat(j, w)) is not None), None)

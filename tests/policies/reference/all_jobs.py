@@ -151,14 +151,14 @@ class AllJobs:
         return seat if self.is_allowed_later(node, way, 0.0) else None
 
     def is_allowed_later(self, node: int, way: Way, start: float) -> bool:
-        """Whether rows over jobs and nodes alone allow a stay where it or a reserved one begins."""
+        """Whether rows allow a stay where it or a reserved one begins."""
         if self.allows is None:
             return True
         stay = Stay(node, way, start, end_of(start, way), None)
         begins = {start} if start > 0 else set()
         begins |= {other.start for other in self.stays if other.reserved and stay.is_at(other.start)}
         at = [[s for s in self.stays if s.is_at(time)] for time in begins]
-        return all(self.allows.later([self.of.element(s.way, s.node) for s in [*stays, stay]]) for stays in at)
+        return all(self.allows([self.of.element(s.way, s.node) for s in [*stays, stay]]) for stays in at)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class AllJobs:
         """Reserve the earliest start; of equal ones the best way, the first node and the largest kind."""
         best: tuple[float, Seat] | None = None
         times = sorted({0.0, *(t for s in self.stays for t in (s.start, s.end) if t < math.inf)})
-        if self.allows:  # it may have refused the start now, and not all of it is asked for later
+        if self.allows:  # it may have refused the start now, whatever is free
             times = [time for time in times if time > 0]
         for way in listed:
             for node in self.nodes:

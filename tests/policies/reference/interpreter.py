@@ -6,24 +6,15 @@ plans: a place counts as one, and a change is made, only if it accepts the plan 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
 
 from instance_reader import NEAR, Code, Instance, Kind, Way, are_same
 
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 
-
-class Allows(Protocol):
-    """Whether rows allow the elements of a plan that are 1."""
-
-    def __call__(self, plan: Sequence[Code], /) -> bool:
-        """Whether all of them do."""
-
-    def later(self, plan: Sequence[Code], /) -> bool:
-        """Whether those do that are asked at later times too."""
+Allows = Callable[[Sequence[Code]], bool]  # the elements of a plan that are 1
 
 
 @dataclass

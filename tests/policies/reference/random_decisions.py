@@ -5,7 +5,7 @@ Numbers are short, so that many of them tie. Modes are ways of equal size: they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -222,20 +222,7 @@ def with_rows_of_roles(one: Drawn) -> Drawn:
     return replace(one, text=one.text.replace("  # further rows", "  " + "\n  ".join(rows)))
 
 
-@dataclass(frozen=True)
-class HouseRules:
-    """Whether a plan obeys some rules; `later`: those that reservations ask, which read jobs and nodes alone."""
-
-    rules: Mapping[str, Callable[[Sequence[Code]], bool]]
-
-    def __call__(self, plan: Sequence[Code]) -> bool:
-        return all(rule(plan) for rule in self.rules.values())
-
-    def later(self, plan: Sequence[Code]) -> bool:
-        return all(rule(plan) for name, rule in self.rules.items() if name != "one_user")
-
-
-def with_side_rows(one: Drawn, seed: int) -> tuple[Drawn, HouseRules]:
+def with_side_rows(one: Drawn, seed: int) -> tuple[Drawn, Callable[[Sequence[Code]], bool]]:
     """The same with one or two caps of a house, and whether a plan obeys them, from the drawn numbers alone."""
     rng = np.random.default_rng([9, seed])
     middle = ", o" if one.world == "rented" else ""
@@ -278,4 +265,4 @@ def with_side_rows(one: Drawn, seed: int) -> tuple[Drawn, HouseRules]:
     names = [name for name in rules if name != "apart" or pairs]
     chosen = [str(name) for name in rng.permutation(names)[: int(rng.integers(1, 3))]]
     text = one.text.replace("  # further rows", "  " + "\n  ".join(rules[name][0] for name in chosen))
-    return replace(one, text=text), HouseRules({name: rules[name][1] for name in chosen})
+    return replace(one, text=text), lambda plan: all(rules[name][1](plan) for name in chosen)

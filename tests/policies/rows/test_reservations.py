@@ -56,6 +56,29 @@ def test_each_reservation_has_its_own_share() -> None:
         assert jobs_that_start(f"c 4 red 2  d 1 red {hours}", "Conservative") == starts
 
 
+ONE_USER = """<= 99;
+  var serves[Teams, Nodes] binary;
+  constraint serving[j in Jobs, n in Nodes]: run[j, n] <= serves[team[j], n];
+  constraint one_user[n in Nodes]: sum[t in Teams] serves[t, n] <= 1"""
+
+
+@pytest.mark.parametrize("policy", ["EASY", "Conservative"])
+@pytest.mark.parametrize(
+    ("jobs", "expected"),
+    [
+        ("c 3 red 3", set()),  # there is room for it beside `b`, on a node that is then of another team
+        ("c 3 red 2", {"c"}),
+        ("c 1 red 3  d 1 red 1", {"d"}),
+    ],
+)
+@pytest.mark.parametrize("need", [4, 5])  # with 5 it has no room now, and no row is broken now
+def test_a_reservation_has_a_node_without_other_users(jobs: str, expected: set[str], policy: str, need: int) -> None:
+    text = TEXT.replace("{ n1, n2 }", "{ n1 }").replace("SHARE", f"{SUM} {ONE_USER}")
+    plan = gs.loads(text.replace("JOBS", f"a 4 red 2  b {need} blue 1  {jobs}")).solve(backend=policy)
+    assert plan.status == "feasible"
+    assert {str(job) for job, _, value in plan["run"].rows() if value > 0.5} == {"a", *expected}
+
+
 def test_a_limit_that_running_jobs_exceed_is_that_of_the_model_later() -> None:
     """Two jobs of a team run where now one may: `b` starts when both have ended, so that `c` has a node until then."""
     text = TEXT.replace("JOBS", "a 1 red 2  x 1 red 4  b 8 red 1  c 8 blue 3")
