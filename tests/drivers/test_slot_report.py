@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from drive_files import run_driver
+from drive_files import run_driver, write_files
+from gang_hours import MODEL
 from simulated_cluster import SimulatedCluster
-from test_driven_slots import SLOT, page_files, values
+from test_driven_slots import GANGS, SLOT, page_files, values
 from test_shadow_report import as_simulator
 
 from gpusched_dsl.cli import main
@@ -120,3 +121,30 @@ def test_jobs_that_demand_nodes_are_left_out(
     as_simulator({"it": cluster}, monkeypatch)
     assert main(["drive", str(path), "--report", "--methods", "highs"]) == 1
     assert "all jobs demand certain nodes, which plans by slots do not know" in capsys.readouterr().err
+
+
+def test_gangs_are_compared_by_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that acts has planned as the method of the report does: both rows have the same costs."""
+    model = (
+        MODEL.replace("LOOKAHEAD", "6").replace("COMMIT", "1").replace("max(0[h], hours[j]", "max(0.001[h], hours[j]")
+    )
+    scenario = """scenario S for GangHours {
+  slot = 60[s];
+  Racks = { a };
+  table Nodes: rack gpus = g1 a 2  g2 a 2;
+  table Jobs: workers hours[h] =;
+  table Slots: price[$/h] = 0 8  1 8  2 8  3 1  4 1  5 8;
+}
+"""
+    path = write_files(tmp_path, model + scenario, GANGS)
+    (tmp_path / "prices.jsonl").touch()
+    cluster = SimulatedCluster({"g1": 2, "g2": 2})
+    cluster.submit("wide", 4, 90, at=0, comment="length=80")
+    run_driver(path, cluster, 90)
+    as_simulator({"it": cluster}, monkeypatch)
+    document = tmp_path / "report.json"
+    assert main(["drive", str(path), "--report", "--methods", "highs", "--json", str(document)]) == 0
+    rows = {row["method"]: row["result"] for row in json.loads(document.read_text())["rows"]}
+    assert rows["cluster"]["metrics"]["jct_mean"] == pytest.approx((3 * SLOT + 90) / 3600, abs=1 / 3600)
+    assert rows["highs"]["metrics"]["jct_mean"] == pytest.approx(rows["cluster"]["metrics"]["jct_mean"], abs=1 / 3600)
+    assert rows["highs"]["total"] == pytest.approx(rows["cluster"]["total"])
