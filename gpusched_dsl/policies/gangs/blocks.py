@@ -23,7 +23,7 @@ CHEAPEST_FIRST, LARGEST_FIRST = 0, 1
 _Table = TypeVar("_Table", Ints, Floats, Bools)
 
 
-class Block(NamedTuple):
+class GangBlock(NamedTuple):
     """Workers go on `nodes` in this order, on each at most `most`; `counts` are theirs where all of them have room."""
 
     start: int
@@ -57,7 +57,7 @@ class BlockFinder:
     starts: bool  # a way is a start, not an occupied slot
     start: int | None = None
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[GangBlock]:
         """Yield the blocks: least sum of keys first; then on one node, in one rack; then the earliest; then on the
         fewest nodes, on one node of those with the least room; then in the order of the data.
         """
@@ -93,7 +93,7 @@ class BlockFinder:
             order = order[family.most[order, s] > 0]
             counts = family.counts[order, s] if node[i] == NONE else np.array([workers])
             first = s if self.start is None else self.start
-            yield Block(first, family.slots, family.nodes[order], family.most[order, s], counts)
+            yield GangBlock(first, family.slots, family.nodes[order], family.most[order, s], counts)
 
     def _spreads(self) -> Iterator[tuple[int, int, Ints, Bools, Ints, Floats, Floats]]:
         """Yield spread, slots, nodes, which of them are as slow as that, and by first slot the most workers, keys, and

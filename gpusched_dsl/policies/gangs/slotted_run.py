@@ -14,7 +14,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ROUNDING
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.decision import Decision
-from gpusched_dsl.policies.gangs.blocks import Block, BlockFinder
+from gpusched_dsl.policies.gangs.blocks import BlockFinder, GangBlock
 from gpusched_dsl.policies.gangs.reader import CHOSEN
 from gpusched_dsl.policies.gangs.slotted_reader import SlottedGangs, read_slotted_gangs
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
@@ -97,7 +97,7 @@ class _Room:
     def __init__(self, gangs: SlottedGangs) -> None:
         self.gangs, self.free = gangs, gangs.capacity.copy()
 
-    def rows_of(self, job: int, block: Block) -> Running:
+    def rows_of(self, job: int, block: GangBlock) -> Running:
         """Return the rows of a block: for each node and slot, or each node where a way is a start."""
         way = self.gangs.gang(job).way[block.nodes, block.start : block.start + self._columns(block)]
         used = np.broadcast_to(block.counts[:, None] > 0, way.shape)
@@ -105,11 +105,11 @@ class _Room:
         workers = np.broadcast_to(block.counts[:, None], way.shape)[used]
         return Running(np.full(len(node), job), node, way[used], workers.astype(np.float64))
 
-    def hold(self, job: int, block: Block) -> None:
+    def hold(self, job: int, block: GangBlock) -> None:
         slots = slice(block.start, block.start + block.slots)
         self.free[:, block.nodes, slots] -= self._needs(job, block)
 
-    def fits(self, job: int, block: Block) -> bool:
+    def fits(self, job: int, block: GangBlock) -> bool:
         """Whether a block has its ways, and room."""
         slots = slice(block.start, block.start + block.slots)
         if (self.gangs.gang(job).way[block.nodes, block.start : block.start + self._columns(block)] == NONE).any():
@@ -117,13 +117,13 @@ class _Room:
         left = self.free[:, block.nodes, slots] - self._needs(job, block)
         return bool((left >= -FEASIBILITY).all())
 
-    def _needs(self, job: int, block: Block) -> Floats:
+    def _needs(self, job: int, block: GangBlock) -> Floats:
         needs = self.gangs.gang(job).needs
         if self.gangs.starts:
             needs = np.broadcast_to(needs.max(axis=2, keepdims=True), needs.shape)
         return needs[:, block.nodes, block.start : block.start + block.slots] * block.counts[:, None]
 
-    def _columns(self, block: Block) -> int:
+    def _columns(self, block: GangBlock) -> int:
         """The number of slots with columns, from the first one on: behind the last slot there are none."""
         return 1 if self.gangs.starts else block.slots
 
@@ -190,7 +190,7 @@ class _Run:
             note_refusal(self.guard, job)
         return False
 
-    def _admitted(self, job: int, block: Block) -> Block | None:
+    def _admitted(self, job: int, block: GangBlock) -> GangBlock | None:
         """Return a block with its workers as rows admit them, None if they refuse it."""
         guard, arrays = self.guard, self.arrays
         if guard is None or arrays is None:
@@ -232,11 +232,11 @@ def slots_of(gangs: SlottedGangs, job: int, nodes: Ints) -> int:
     return max(1, int(np.ceil(gang.slots[nodes].max() * factor - ROUNDING)))
 
 
-def _block_of_rows(gangs: SlottedGangs, job: int, rows: Running) -> Block:
+def _block_of_rows(gangs: SlottedGangs, job: int, rows: Running) -> GangBlock:
     """Return the block of a gang that is placed in the first slot."""
     first = gangs.slot[rows.way] == 0
     nodes, counts = rows.node[first], np.rint(rows.value[first]).astype(np.int64)
-    return Block(0, min(slots_of(gangs, job, nodes), gangs.slots), nodes, counts, counts)
+    return GangBlock(0, min(slots_of(gangs, job, nodes), gangs.slots), nodes, counts, counts)
 
 
 def _kept(gangs: SlottedGangs, given: VariableValues | None) -> GangBlocks:
