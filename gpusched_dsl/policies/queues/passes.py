@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.language.checked import CheckedPlacement
+from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.queues import append_all
@@ -18,9 +22,6 @@ from gpusched_dsl.policies.rows.completion import MOST_PLACES, OpenPlaces, Polic
 from gpusched_dsl.policies.rows.guard import Running
 from gpusched_dsl.policies.rows.problem import SideProblem
 from gpusched_dsl.policies.workload import NONE
-
-if TYPE_CHECKING:
-    from gpusched_dsl.policies.queues.run import Queues
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +34,41 @@ class Candidates:
     time: Floats
 
 
+class QueuesOfPolicy(Protocol):
+    """What a policy says about queues, as its passes read it; `job`, `node` and `place` are positions of indices."""
+
+    policy: CheckedPolicy
+    placement: CheckedPlacement
+    store: ValueStore
+    limits: MemoryLimits
+    job: int
+    node: int
+    place: int
+
+    def plan(
+        self, ordered: Codes, found: Candidates, taken: Ints, place: Ints, stop: Callable[[], bool] | None
+    ) -> Decision:
+        """Return the plan of candidates that jobs take."""
+
+    def from_end(self, job: Codes, node: Codes, place: Ints) -> Ints:
+        """Return positions counted from the end of each queue."""
+
+    def codes_of_places(self, from_end: Ints) -> Codes:
+        """Return the codes of positions."""
+
+    def sort_keys(self, job: Codes, node: Codes) -> Floats | None:
+        """Return the keys of `finish sort by`, None without it."""
+
+
 class QueuePasses:
     """The passes over the jobs of a queue, as `first_that_obeys` makes them: a way is a candidate.
 
     Its place is its position from the end of the queue, less 1.
     """
 
-    def __init__(self, queues: Queues, ordered: Codes, found: Candidates, stop: Callable[[], bool] | None) -> None:
+    def __init__(
+        self, queues: QueuesOfPolicy, ordered: Codes, found: Candidates, stop: Callable[[], bool] | None
+    ) -> None:
         self.queues, self.ordered, self.found, self.stop = queues, ordered, found, stop
         self.nodes, queue = np.unique(found.node, return_inverse=True)
         first = np.searchsorted(found.turn, np.arange(len(ordered) + 1))

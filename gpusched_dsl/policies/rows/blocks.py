@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class SlotBlocks:
     """B blocks of jobs on nodes, each with some columns and slots of its node.
 
     A block takes all of its columns; with `singly` it is a job on a node, which takes `size` of the columns there.
@@ -60,7 +60,7 @@ class Blocks:
         return PolicyRows(entries, lower, upper, len(own))
 
 
-def blocks_of(cluster: SlottedCluster, column: Ints, placing: Placing, *, starts: bool) -> Blocks:
+def blocks_of(cluster: SlottedCluster, column: Ints, placing: Placing, *, starts: bool) -> SlotBlocks:
     """Return the blocks that a policy may give to jobs; `column` is that of each job on each node in each slot.
 
     With `starts` a block has the column of its start alone.
@@ -73,7 +73,7 @@ def blocks_of(cluster: SlottedCluster, column: Ints, placing: Placing, *, starts
         job, node = np.nonzero((length > 0) & (inside.sum(axis=2) >= length))
         block, slot = np.nonzero(inside[job, node])
         entries = columns[job[block], node[block], slot]
-        return Blocks(
+        return SlotBlocks(
             job, length[job, node], block, entries, np.arange(len(entries)), node[block] * slots + slot, singly=True
         )
     job, node, begin = np.nonzero(allowed & (length > 0)[:, :, None])
@@ -94,7 +94,7 @@ def blocks_of(cluster: SlottedCluster, column: Ints, placing: Placing, *, starts
     exists[block[entries == NONE]] = False
     number = np.cumsum(exists) - 1
     own, covered = exists[block], exists[for_block]
-    return Blocks(
+    return SlotBlocks(
         job[exists], np.ones(int(exists.sum()), dtype=np.int64) if starts else length_of[exists], number[block[own]],
         entries[own], number[for_block[covered]], (node[for_block] * slots + slot)[covered], singly=False,
     )  # fmt: skip
