@@ -14,6 +14,13 @@ from window_cases import WindowNode
 
 RACKS: Final = ("r0", "r1")
 FACTORS: Final = ((1.25, 2.0), (1.0, 1.5), (1.1, 1.3), (1.5, 1.5))
+POLICY: Final = """policy Block for Net {
+  order j in Jobs by price[j] descending;
+  choose k in Nodes, h in Slots by tariff[h] * draw[k];
+  occupies work[j] / 1[epoch];
+  place cheapest_block;
+}
+"""
 MOST_PLANS: Final = 400  # that one window may have, for all of them to be tried
 
 
@@ -23,6 +30,7 @@ class GangWindowCase(StateWindowCase):
     racks: tuple[str, ...] = ()  # of nodes
     workers: tuple[int, ...] = ()  # of jobs
     across: tuple[float, float] = (1.25, 2.0)  # factors for several nodes, and for several racks
+    method: str = "highs"
 
     @property
     def text(self) -> str:
@@ -72,7 +80,16 @@ def drawn_gang_window(seed: int) -> GangWindowCase:
     layouts = prod(1 + len(case.spreads(j, range(len(rooms)))) for j in range(len(jobs)))
     ahead = max(n for n in (1, 2, 3, 4) if n == 1 or layouts**n <= MOST_PLANS)
     ahead = min(ahead, case.lookahead)
+    if rng.random() < 0.4:
+        return by_policy(case)
     return replace(case, lookahead=ahead, commit=min(case.commit, ahead), every=min(case.every, ahead))
+
+
+def by_policy(case: GangWindowCase) -> GangWindowCase:
+    """The case with a policy for gangs in slots and long windows, without the rows that would change its plans."""
+    return replace(
+        case, method="Block", rise=0.0, guaranteed=0.0, ends=False, lookahead=max(case.lookahead, min(6, case.horizon))
+    )
 
 
 def text_of_gang_windows(case: GangWindowCase) -> str:
@@ -99,7 +116,11 @@ constraint fits[k in Nodes, h in Slots]: sum[j in Jobs] train[j, k, h] <= room[k
         "lasts slot;  uses 1 of 1;": "lasts slot;  uses 1 of room[k];  workers workers[j];  rack rack[k];"
             f"  across_nodes {several!r};  across_racks {racks!r};",
     }  # fmt: skip
-    text = text_of(case).replace("train[j, k, first(Slots)] == 1;", "train[j, k, first(Slots)] == workers[j];")
+    text = (
+        text_of(case)
+        .replace("online Block", f"{POLICY}online Block")
+        .replace("train[j, k, first(Slots)] == 1;", "train[j, k, first(Slots)] == workers[j];")
+    )
     for old, new in changes.items():
         assert text.count(old) == 1, old
         text = text.replace(old, new)

@@ -31,13 +31,16 @@ from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.workflows.live import run_live_loop
 
-CONFIG = RunConfig(online="Block", method="highs", seed=1, gap=0.0)
+
+def config_of(case: StateWindowCase) -> RunConfig:
+    method = case.method if isinstance(case, GangWindowCase) else "highs"
+    return RunConfig(online="Block", method=method, seed=1, gap=0.0)
 
 
 def check_state_windows(case: StateWindowCase, folder: Path | None = None) -> Told:
     """Drive a case by all roads; those by a journal, and live, only where there is a folder for one."""
     workspace = opened(case)
-    loop, plans, known = slot_loop(setup_of(workspace, CONFIG), case)
+    loop, plans, known = slot_loop(setup_of(workspace, config_of(case)), case)
     run = loop.run()
     wrong, slow = against_simulation(case, run, plans, known)
     wrong += [f"warning: {warning.message}" for warning in run.warnings]
@@ -109,13 +112,13 @@ def journalled(workspace: Workspace, case: StateWindowCase, run: RunOutcome, fol
     path, outcomes = folder / f"states{case.seed}.db", []
     for kill_after in (None, case.seed % max(len(run.steps), 1)):
         if kill_after is not None:
-            setup = setup_of(workspace, CONFIG).stateless()
-            with Recorder(path, setup, RunInfo("highs")) as recorder:
+            setup = setup_of(workspace, config_of(case)).stateless()
+            with Recorder(path, setup, RunInfo(config_of(case).method)) as recorder:
                 died, _, _ = slot_loop(setup, case, recorder.steps)
                 died.stop = lambda died=died, most=kill_after: len(died.steps) > most
                 died.run()  # and no more is written: as of a process that has gone
-        setup = setup_of(workspace, CONFIG).stateless()
-        with Recorder(path, setup, RunInfo("highs")) as recorder:
+        setup = setup_of(workspace, config_of(case)).stateless()
+        with Recorder(path, setup, RunInfo(config_of(case).method)) as recorder:
             loop, _, _ = slot_loop(setup, case, recorder.steps)
             outcomes.append(loop.run())
             recorder.close_with(outcomes[-1])
@@ -134,7 +137,7 @@ def lived(
     last = case.horizon - case.lookahead + 1
     file, out = folder / f"live{case.seed}.jsonl", io.BytesIO()
     file.write_bytes(b"".join(events_of(case, run, slow, last)))
-    run_live_loop(workspace, str(file), out, CONFIG)
+    run_live_loop(workspace, str(file), out, config_of(case))
     file.unlink()
     records = [json.loads(line) for line in out.getvalue().splitlines()]
     wrong = [f"live: {record}" for record in records if record["kind"] == "error"]
@@ -144,7 +147,7 @@ def lived(
         wrong.append(f"live: {finished['costs']}, not {paid}")
     told = [(r["time"], r["objective"]) for r in records if r["kind"] == "decision" and r["why"] != ["slot"]]
     made = [(taken.time, taken.objective) for taken in slow.plans if taken.time < (last - 0.5) * case.slot]
-    if not near(np.array(told), np.array(made, float)):
+    if not near(np.array(told, float), np.array(made, float)):
         wrong.append(f"live: plans {told}, not {made}")
     return wrong
 

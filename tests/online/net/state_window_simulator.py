@@ -155,12 +155,18 @@ class StateWindowSimulation(WindowSimulation):
         there = [one for one in self.jobs if one.state in ("waiting", "running")]
         if not all(self.allowed(train, h, there) for h in slots):
             self.wrong.append(f"plan {number} breaks rows: {sorted(train)}")
-        costs, least = self.costs(train, slots, there), self.best(slots, there)
-        if taken.objective is None or not math.isclose(costs, taken.objective, rel_tol=SMALL, abs_tol=SMALL):
-            self.wrong.append(f"plan {number}: costs {costs}, not {taken.objective}, by {self.state}")
-        if not math.isclose(costs, least, rel_tol=SMALL, abs_tol=SMALL):
-            self.wrong.append(f"plan {number}: costs {costs}, the best one {least}, by {self.state}")
+        self.wrong += [f"plan {number}: {text}" for text in self.refuted(train, slots, there, taken.objective)]
         self.train, self.begun = train, slot
+
+    def refuted(self, train: Train, slots: range, there: list[Running], objective: float | None) -> list[str]:
+        """Why a plan is not the best one, or costs something else."""
+        costs, least = self.costs(train, slots, there), self.best(slots, there)
+        wrong = []
+        if objective is None or not math.isclose(costs, objective, rel_tol=SMALL, abs_tol=SMALL):
+            wrong.append(f"costs {costs}, not {objective}, by {self.state}")
+        if not math.isclose(costs, least, rel_tol=SMALL, abs_tol=SMALL):
+            wrong.append(f"costs {costs}, the best one {least}, by {self.state}")
+        return wrong
 
     def allowed(self, train: Train, h: int, there: list[Running]) -> bool:
         """Whether a slot of a plan keeps the rows."""
