@@ -10,6 +10,7 @@ import pytest
 from live_windows import CHEAP
 
 import gpusched_dsl as gs
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 CLUSTER = """
 model Cluster {
@@ -297,15 +298,15 @@ def test_no_node_of_a_type_in_stock() -> None:
     ] == "never"  # fmt: skip
 
 
-def test_queues_of_nodes_have_no_words() -> None:
-    """Two jobs are in the queue of one node, so that neither runs there alone."""
+def test_queues_of_nodes_have_no_runs() -> None:
+    """All jobs of a queue would run at once."""
     text = """
 import "gsdsl:allocation/tests/queues.gsm";
 online Live for Allocation { arrive j in Jobs at 0;  replan on arrival, completion; }
 """
-    found = gs.loads(text).why("B", 0, method="highs", online="Live", scenario="NotAllFit")
-    assert found.runs
-    assert found.reason is None
+    with pytest.raises(DiagnosticError) as raised:
+        gs.loads(text).why("B", 0, method="highs", online="Live", scenario="NotAllFit")
+    assert [found.code for found in raised.value.diagnostics] == ["GSM1697"]
 
 
 def test_rows_that_exclude_gangs() -> None:

@@ -182,6 +182,7 @@ CODES: dict[str, str] = {
     "GSM1694": "invalid clock time of a plan",
     "GSM1695": "slots begin at another time than the calendar",
     "GSM1696": "clock is read at a slot counted in the window",
+    "GSM1697": "run of a model with queues of nodes",
     # 20xx data files and tables
     "GSM2001": "data file does not exist",
     "GSM2002": "data file outside the folder",

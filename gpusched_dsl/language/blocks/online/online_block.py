@@ -95,6 +95,7 @@ class _OnlineChecker:
         arrive = next(_of(tree.Arrive, statements), None)
         jobs, brought = self._jobs(arrive)
         self._check_nodes()
+        self._check_queues()
         self.unit = DIMENSIONLESS if window is not None else self._clock_unit(arrive, bool(brought))
         # Spans of time: with a window the clock counts slots, so they are in hours.
         self.span_unit = UNITS["h"] if window is not None else self.unit
@@ -207,6 +208,20 @@ class _OnlineChecker:
             "GSM1625", message, self.span, "this block", secondary=[Label(node.span, "the node of the placement")],
             help=_declared_as_root(named),
         )  # fmt: skip
+
+    def _check_queues(self) -> None:
+        """Refuse queues of nodes: a run starts every job of a plan at once, and follows no order on a node."""
+        placement = self.model.placement
+        place = None if placement is None else placement.value("place_from_end")
+        if place is not None:
+            self.diagnostics.error(
+                "GSM1697",
+                "a run has no queues of nodes: all jobs of a queue would run at once",
+                self.span,
+                "this block",
+                secondary=[Label(place.span, "the position in the queue of a node")],
+                help="let the plan of a run place only jobs that run now, and solve models with queues one at a time",
+            )
 
     def _clock_unit(self, arrive: tree.Arrive | None, brought: bool) -> Unit:
         """Return the unit of `now`: that of the arrivals, else that of times in the placement."""
