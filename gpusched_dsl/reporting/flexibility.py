@@ -44,6 +44,8 @@ class Flexibility(FlexibilityData, Report):
             "guaranteed_bound": self.guaranteed_bound,
             "confidence": CONFIDENCE,
             "new_day_probability": self.new_day_probability,
+            "mean_new_day_probability": self.mean_new_day_probability,
+            "new_day_amount": self.new_day_amount,
             "complete": self.complete,
             "offers": self.table.to_dicts(),
             "days": [self._day_document(day) for day in self.days],

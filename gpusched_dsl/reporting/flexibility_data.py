@@ -14,7 +14,13 @@ from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.solving.flexibility.guarantee import guaranteed_amount, probability_of_new_day, required_days
+from gpusched_dsl.solving.flexibility.guarantee import (
+    amount_for_new_day,
+    guaranteed_amount,
+    mean_probability_of_new_day,
+    probability_of_new_day,
+    required_days,
+)
 
 SAME = 1e-6  # relatively: a day that sheds an offer up to this share of it has shed it
 
@@ -125,6 +131,16 @@ class FlexibilityData:
         """A lower bound, with confidence 95 %, of the probability that another such day can shed what is guaranteed."""
         met = self.met_days(self.guaranteed) if self.guaranteed > 0 else 0
         return probability_of_new_day(self.asked_days, met)
+
+    @property
+    def mean_new_day_probability(self) -> float:
+        """The probability that another such day can shed what is guaranteed, on average over draws of all the days."""
+        return mean_probability_of_new_day(self.asked_days, self.required_days) if self.guaranteed > 0 else 0.0
+
+    @property
+    def new_day_amount(self) -> float:
+        """The amount that another such day can shed with the asked probability, on average; 0 with too few days."""
+        return amount_for_new_day(self.most, self.probability)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 

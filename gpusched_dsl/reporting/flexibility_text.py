@@ -35,9 +35,24 @@ def _guarantee(result: FlexibilityData) -> list[str]:
     proved = "" if bound is None else f" (proved: at most {_amount(result, bound)})"
     lines = [f"{_amount(result, result.guaranteed)} can be shed on {met} {of_days}{proved}"]
     if result.asked_days > 1:
-        share, sure = percent_text(result.new_day_probability), percent_text(CONFIDENCE)
-        lines.append(f"on another day of this kind with a probability of at least {share}, with confidence {sure}")
+        mean, sure = percent_text(result.mean_new_day_probability), percent_text(CONFIDENCE)
+        least = percent_text(result.new_day_probability)
+        lines.append(
+            f"on a new day of this kind: with a probability of {mean} on average, at least {least} with "
+            f"confidence {sure}"
+        )
+        lines.append(_for_new_day(result))
     return lines
+
+
+def _for_new_day(result: FlexibilityData) -> str:
+    """What may be offered if the asked probability is that of a new day."""
+    asked = percent_text(result.probability)
+    if result.probability == 1:
+        return "no number of days promises every new day"
+    if result.new_day_amount == 0:
+        return f"too few of these days for a promise that a new day keeps with {asked}"
+    return f"a new day keeps {_amount(result, result.new_day_amount)} with a probability of {asked} on average"
 
 
 def _amount(result: FlexibilityData, amount: float) -> str:

@@ -19,7 +19,13 @@ import gpusched_dsl as gs
 from gpusched_dsl.cli import main
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.flexibility.guarantee import guaranteed_amount, probability_of_new_day, required_days
+from gpusched_dsl.solving.flexibility.guarantee import (
+    amount_for_new_day,
+    guaranteed_amount,
+    mean_probability_of_new_day,
+    probability_of_new_day,
+    required_days,
+)
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.workflows.flexibility import run as workflow
@@ -285,6 +291,20 @@ def test_shares_of_days() -> None:
     low = probability_of_new_day(20, 18)
     assert sum(math.comb(20, k) * low**k * (1 - low) ** (20 - k) for k in range(18, 21)) == pytest.approx(0.05)
     assert probability_of_new_day(5, 0) == 0.0
+
+
+@pytest.mark.parametrize(("days", "probability"), [(20, 0.9), (20, 1.0), (7, 0.5), (4, 0.75)])
+def test_new_days_keep_a_promise_as_often_as_stated(days: int, probability: float) -> None:
+    """Draws of past days and one new day: the promise of the past days, and that for a new day, are kept as stated."""
+    draws = 40_000
+    all_days = np.random.default_rng(days).weibull(1.5, (draws, days + 1))
+    past, new = all_days[:, :-1], all_days[:, -1]
+    kept = np.mean(new >= [guaranteed_amount(most, probability) for most in past])
+    stated = mean_probability_of_new_day(days, required_days(days, probability))
+    assert kept == pytest.approx(stated, abs=4 * 0.5 / math.sqrt(draws))
+    for_new = np.mean(new >= [amount_for_new_day(most, probability) for most in past])
+    assert for_new >= probability - 4 * 0.5 / math.sqrt(draws)
+    assert for_new <= probability + 1 / (days + 1) + 4 * 0.5 / math.sqrt(draws)
 
 
 @pytest.mark.parametrize(

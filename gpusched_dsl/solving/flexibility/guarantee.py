@@ -35,3 +35,18 @@ def probability_of_new_day(days: int, met: int, confidence: float = CONFIDENCE) 
     from scipy.stats import beta
 
     return float(beta.ppf(1 - confidence, met, days - met + 1)) if met else 0.0
+
+
+def mean_probability_of_new_day(days: int, required: int) -> float:
+    """Return the probability that a new day reaches the `required`-th largest amount of `days`, on average.
+
+    The average is over the past days too: all days are draws of one distribution, so each of the days + 1 ranks of the
+    new one is equally likely, and with ties it reaches the amount more often (Wilks 1941).
+    """
+    return required / (days + 1)
+
+
+def amount_for_new_day(most: Floats, probability: float) -> float:
+    """Return the largest amount that a new day reaches with this probability on average; 0 if the days are too few."""
+    required = math.ceil(probability * (len(most) + 1) - ROUNDING)
+    return float(np.sort(most)[::-1][required - 1]) if required <= len(most) else 0.0
