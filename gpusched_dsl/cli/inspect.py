@@ -25,7 +25,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     with watch_progress(output, show=output.shows_progress) as watch:
         watch.begin("reading")
         try:
-            snapshot = read_snapshot(options.source, limits, form=options.format, zone=options.timezone)
+            snapshot = read_snapshot(
+                options.source, limits, form=options.format, zone=options.timezone, nodes=options.nodes
+            )
         except Unreadable as error:
             raise DiagnosticError([diagnostic_of(fault) for fault in error.faults]) from None
         watch.begin("simulating")

@@ -78,6 +78,7 @@ class ClusterInspection(Report):
         lines = [f"{snapshot.source}, as of {self.time_text(snapshot.now)}", self.headline()]
         if snapshot.inferred:
             lines.append(f"nodes are inferred: {snapshot.inferred}")
+        lines += snapshot.notes
         lines += ["", *_table(self.type_grid()), "", *_table(self.team_grid())]
         lines += self._waiting_lines() + self._queue_lines() + self._change_lines() + self._unused_lines()
         if snapshot.unread:
@@ -220,6 +221,7 @@ class ClusterInspection(Report):
             "now_date": iso(snapshot.now),
             "inferred": snapshot.inferred or None,
             "unread": list(snapshot.unread),
+            "notes": list(snapshot.notes),
             "headline": self.headline(),
             "types": self.by_type.to_dicts(),
             "teams": self.by_team.to_dicts(),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -169,7 +170,8 @@ def demands(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> tuple[Ints, Bools]
     """The kinds of demands of jobs on nodes: the number of each job's kind, and which of the nodes suit a kind (D, N).
 
     A node suits if it is in one of the partitions of the job, has one of its types and all of its features, and is
-    allowed and not excluded by name. A node without a type suits each demand for a type: the source does not know it.
+    allowed and not excluded by name. Where the source does not know types or features (nodes are inferred, or no node
+    has any), a node without them suits each demand.
     """
     columns = ("gpu_types", "features", "allowed_nodes", "excluded_nodes", "partitions")
     keys = jobs.select(pl.concat_str([pl.col(c).list.join("\x1f") for c in columns], separator="\x1e")).to_series()
@@ -177,6 +179,9 @@ def demands(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> tuple[Ints, Bools]
     number = keys.replace_strict(kinds, pl.int_range(len(kinds), eager=True), return_dtype=pl.Int64)
     nodes = snapshot.nodes
     types = nodes["gpu_type"]
+    any_type = (types == "") & (bool(snapshot.inferred) or bool((types == "").all()))
+    featureless = nodes["features"].list.len() == 0
+    any_feature = featureless & (bool(snapshot.inferred) or bool(featureless.all()))
     suits = np.ones((len(kinds), len(nodes)), dtype=np.bool_)
     for row, key in enumerate(kinds.to_list()):
         wanted, features, allowed, excluded, partitions = (
@@ -184,13 +189,13 @@ def demands(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> tuple[Ints, Bools]
         )
         found = pl.Series(np.ones(len(nodes), dtype=np.bool_))
         if wanted:
-            found &= types.is_in(wanted) | (types == "")
+            found &= types.is_in(wanted) | any_type
         if partitions:
             found &= (nodes["partitions"].list.len() == 0) | nodes.select(
                 pl.col("partitions").list.set_intersection(partitions).list.len() > 0
             ).to_series()
         for feature in features:
-            found &= nodes["features"].list.contains(feature) | (nodes["features"].list.len() == 0)
+            found &= nodes["features"].list.contains(feature) | any_feature
         if allowed:
             found &= nodes["node"].is_in(allowed)
         if excluded:
@@ -254,18 +259,10 @@ def _parts(
 def _limits(snapshot: ClusterSnapshot, jobs: pl.DataFrame, total: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """The limits that count each job, with their amounts: GPUs of users, teams, QOS and partitions, tasks of arrays."""
     found: list[tuple[Ints, Ints, int]] = []  # jobs, amounts, most
-    for scope, owner, kind, most in snapshot.limits.iter_rows():
-        if kind:
-            continue  # the types on which a job will run are not known before
-        column = {"user": "user", "team": "team", "qos": "qos"}.get(scope)
-        if scope == "user" and not owner:
-            for name in jobs["user"].unique().sort().to_list():
-                at = np.flatnonzero((jobs["user"] == name).to_numpy())
-                found.append((at, total[at], most))
-            continue
-        mask = jobs["partitions"].list.contains(owner) if column is None else jobs[column] == owner
-        at = np.flatnonzero(mask.to_numpy())
-        found.append((at, total[at], most))
+    for limit in snapshot.limits.iter_rows(named=True):
+        for _, counted in counted_by(limit, jobs):
+            at = np.flatnonzero(jobs.select(counted.fill_null(False)).to_series().to_numpy())
+            found.append((at, total[at], limit["gpus"]))
     limited = jobs.select(pl.int_range(pl.len()).alias("at"), "array", "array_limit").drop_nulls("array_limit")
     for (_,), rows in limited.group_by("array", maintain_order=True):
         at = np.flatnonzero((jobs["array"] == rows["array"][0]).to_numpy())
@@ -277,6 +274,21 @@ def _limits(snapshot: ClusterSnapshot, jobs: pl.DataFrame, total: Ints) -> tuple
     first = np.searchsorted(owner_of[order], np.arange(len(jobs) + 1)).astype(np.int64)
     most = np.array([limit for _, _, limit in found], dtype=np.int64)
     return number[order], amounts[order].astype(np.int64), most, first
+
+
+def counted_by(limit: Mapping[str, Any], jobs: pl.DataFrame) -> Iterator[tuple[str, pl.Expr]]:
+    """The owners of a limit among jobs, with which jobs count: one owner, or each user or team."""
+    counts = [pl.col(name) == limit[name] for name in ("team", "qos") if limit[name]]
+    if limit["partition"]:
+        counts.append(pl.col("partitions").list.contains(limit["partition"]))
+    if limit["gpu_type"]:  # of a job for any type the type is not known before
+        counts.append(pl.col("gpu_types").list.eval(pl.element() != limit["gpu_type"]).list.any().not_())
+        counts.append(pl.col("gpu_types").list.len() > 0)
+    scope, owner = limit["scope"], limit["owner"]
+    each = scope in ("user", "team") and not owner
+    for name in jobs[scope].unique().sort().to_list() if each else [owner]:
+        own = pl.col("partitions").list.contains(name) if scope == "partition" else pl.col(scope) == name
+        yield name, pl.all_horizontal(own, *counts)
 
 
 def dependencies(jobs: pl.DataFrame) -> Ints:

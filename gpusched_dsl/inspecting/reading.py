@@ -8,19 +8,25 @@ from pathlib import Path
 
 from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreadable, expand_gzip, read_bytes
+from gpusched_dsl.inspecting.doubts import doubts_of
 from gpusched_dsl.inspecting.readers.sacct import read_sacct
 from gpusched_dsl.inspecting.readers.traces import read_trace, recognise_format, trace_formats
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
+from gpusched_dsl.inspecting.stated_nodes import StatedNodes, read_stated_nodes
 
 _GZIP = b"\x1f\x8b"
 
 
-def read_snapshot(source: str, limits: FileLimits, *, form: str | None = None, zone: str = "UTC") -> ClusterSnapshot:
-    """Read a file; `form` is the name of its format, or None to recognise it.
+def read_snapshot(
+    source: str, limits: FileLimits, *, form: str | None = None, zone: str = "UTC", nodes: str | None = None
+) -> ClusterSnapshot:
+    """Read a file; `form` is the name of its format, or None to recognise it. `nodes` states the nodes of a source that
+    has only jobs, as `--nodes`.
 
     Raises Unreadable: GSM2001 for a file that is not there, GSM2008 and more for one that cannot be read, GSM5601 for a
-    format that is not recognised.
+    format that is not recognised, GSM5602 for nodes that are stated in another form.
     """
+    stated, left_out = (None, []) if nodes is None else read_stated_nodes(nodes, limits)
     path = Path(source)
     if not path.exists():
         raise Unreadable(Fault("GSM2001", f"data file `{source}` does not exist"))
@@ -29,18 +35,20 @@ def read_snapshot(source: str, limits: FileLimits, *, form: str | None = None, z
     if content.startswith(_GZIP):
         content = expand_gzip(source, content, limits)
     raw = Raw(source, content, limits=limits)
-    return replace(_read(raw, form, zone), files={source: digest})
+    found = _read(raw, form, zone, stated)
+    unread = (*left_out, *found.unread)
+    return replace(found, files={source: digest}, unread=unread, notes=(*found.notes, *doubts_of(found)))
 
 
-def _read(raw: Raw, form: str | None, zone: str) -> ClusterSnapshot:
+def _read(raw: Raw, form: str | None, zone: str, stated: StatedNodes | None) -> ClusterSnapshot:
     if form == "sacct" or (form is None and _is_sacct(raw)):
-        return read_sacct(raw, zone)
+        return read_sacct(raw, zone, stated=stated)
     found = form or recognise_format(raw)
     if found is None:
         known = ", ".join(["sacct", *trace_formats()])
         message = f"the format of `{raw.name}` is not recognised"
         raise Unreadable(Fault("GSM5601", message, help=f"state it: `--as NAME`, one of {known}"))
-    return read_trace(raw, found)
+    return read_trace(raw, found, stated)
 
 
 def _is_sacct(raw: Raw) -> bool:

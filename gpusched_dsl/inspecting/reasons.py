@@ -10,7 +10,7 @@ import polars as pl
 from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
 from gpusched_dsl.explaining.job_reason import ROOM, JobAhead, JobReason, Resource
 from gpusched_dsl.inspecting.load import TOTAL
-from gpusched_dsl.inspecting.queue_simulation import demands
+from gpusched_dsl.inspecting.queue_simulation import counted_by, demands
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gpusched_dsl.inspecting.starts import QueueOrder
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
@@ -125,22 +125,19 @@ def _limit_notes(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> list[tuple[st
     """For each job a sentence for each limit that it would exceed now."""
     notes: list[list[str]] = [[] for _ in range(len(jobs))]
     running = snapshot.jobs_in(SnapshotState.RUNNING)
-    for scope, owner, kind, most in snapshot.limits.iter_rows():
-        if kind:
-            continue
-        for name in jobs["user"].unique().to_list() if scope == "user" and not owner else [owner]:
-            used = int(running.filter(_is_counted(scope, name)).select(TOTAL.sum()).item() or 0)
-            over = jobs.select(_is_counted(scope, name) & (TOTAL + used > most)).to_series().fill_null(False)
-            what = {"user": "user", "team": "team", "qos": "QOS", "partition": "partition"}[scope]
+    for limit in snapshot.limits.iter_rows(named=True):
+        most, kind = limit["gpus"], f" of type {limit['gpu_type']}" if limit["gpu_type"] else ""
+        for name, counted in counted_by(limit, jobs):
+            used = int(running.filter(counted.fill_null(False)).select(TOTAL.sum()).item() or 0)
+            over = jobs.select(counted & (TOTAL + used > most)).to_series().fill_null(False)
+            within = [f" in {_WORDS[each]} {limit[each]}" for each in ("team", "qos", "partition") if limit[each]]
             for at in np.flatnonzero(over.to_numpy()).tolist():
-                notes[at].append(f"{what} {name} uses {used} of at most {most} GPUs")
+                what = f"{_WORDS[limit['scope']]} {name}{''.join(within)}"
+                notes[at].append(f"{what} uses {used} of at most {most} GPUs{kind}")
     return [tuple(found) for found in notes]
 
 
-def _is_counted(scope: str, owner: str) -> pl.Expr:
-    if scope == "partition":
-        return pl.col("partitions").list.contains(owner)
-    return pl.col({"user": "user", "team": "team", "qos": "qos"}[scope]) == owner
+_WORDS = {"user": "user", "team": "team", "qos": "QOS", "partition": "partition"}
 
 
 def _blocked_notes(row: dict[str, object]) -> tuple[str, ...]:

@@ -81,12 +81,15 @@ RESERVATION_COLUMNS: Columns = {
     "maintenance": pl.Boolean,
 }
 
-# GPUs that jobs of one owner may use at once.
+# GPUs that jobs of one owner may use at once. A limit counts the jobs of its `team`, `qos` and `partition` only.
 LIMIT_COLUMNS: Columns = {
-    "scope": pl.String,  # `user` (each user), `team`, `qos` or `partition`
-    "owner": pl.String,  # its name; of `user` in a team or QOS "" for all
-    "gpu_type": pl.String,  # "" for all
+    "scope": pl.String,  # `user`, `team`, `qos` or `partition`
+    "owner": pl.String,  # its name; "" of `user` and `team` for each of them
+    "gpu_type": pl.String,  # "" for all; a type counts the jobs that request this type alone
     "gpus": pl.Int32,
+    "team": pl.String,  # "" for all, as `qos` and `partition`
+    "qos": pl.String,
+    "partition": pl.String,
 }
 
 
@@ -97,7 +100,8 @@ class ClusterSnapshot:
     `source` names what was read. If it states no nodes, they are inferred from the jobs, and `inferred` says how.
     `timezone` is the zone (IANA) in which times are shown; times of a source that is not `dated` count from its own
     start. Without `has_starts`, jobs that ended have a duration only. `unread` says in words what could not be read,
-    once each; `files` are the names of the files that were read, with their hashes.
+    once each, and `notes` what the nodes do not explain; `files` are the names of the files that were read, with their
+    hashes.
     """
 
     source: str
@@ -111,6 +115,7 @@ class ClusterSnapshot:
     has_starts: bool = True
     inferred: str = ""
     unread: Sequence[str] = ()
+    notes: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

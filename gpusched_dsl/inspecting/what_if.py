@@ -34,7 +34,8 @@ def what_if(snapshot: ClusterSnapshot, order: QueueOrder) -> list[ClusterChange]
             pl.when(pl.struct(pl.all()) == pl.struct([pl.lit(v) for v in row.values()]))
             .then(pl.col("gpus") * 2).otherwise("gpus").alias("gpus")
         )  # fmt: skip
-        name = f"limit of {row['scope']} {row['owner']}".rstrip()
+        within = "".join(f" in {row[each]}" for each in ("team", "qos", "partition") if row[each])
+        name = f"limit of {row['scope']} {row['owner'] or '(each)'}{within}"
         found.append(
             _change(f"{name} {row['gpus']} -> {2 * row['gpus']} GPUs", replace(snapshot, limits=doubled), order)
         )

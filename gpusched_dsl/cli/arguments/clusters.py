@@ -14,6 +14,9 @@ def add_inspect_options(parser: Parser) -> None:
     parser.add_argument(
         "--timezone", default="UTC", metavar="ZONE", help="time zone of its times, such as Europe/Berlin (default: UTC)"
     )
+    parser.add_argument(
+        "--nodes", metavar="NODES", help="nodes of a source with jobs only: 20x8, 20x8:a100,4x4:v100, or a CSV file"
+    )
     parser.add_argument("--price", type=positive_number, metavar="DOLLARS", help="price of a GPU-hour")
     add_seed(parser, "seed of the drawn futures")
     add_json(parser, "the inspection")

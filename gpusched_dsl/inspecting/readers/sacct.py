@@ -16,6 +16,7 @@ from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.drivers.slurm.hostlist import expand
 from gpusched_dsl.inspecting.inferring import infer_nodes
 from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, ClusterSnapshot, SnapshotState, complete
+from gpusched_dsl.inspecting.stated_nodes import StatedNodes
 
 _MORE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"node_list": ("NodeList",), "reason": ("Reason",), "constraints": ("Constraints",), "wanted_nodes": ("ReqNodes",)}
@@ -33,8 +34,9 @@ _TASK = r"^(\d+)_(\d+)$"
 MOST_TASKS = 1_000_000
 
 
-def read_sacct(raw: Raw, zone: str = "UTC", separator: str = "|") -> ClusterSnapshot:
-    """Read jobs with GPUs; the nodes are those on which they ran, with the most GPUs that were in use at once.
+def read_sacct(raw: Raw, zone: str = "UTC", separator: str = "|", stated: StatedNodes | None = None) -> ClusterSnapshot:
+    """Read jobs with GPUs; the nodes are those `stated`, else those on which they ran, with the most GPUs that were
+    in use at once.
 
     Times without an offset are on the clock of `zone`. The time of the snapshot is the latest that the records show.
     Raises Unreadable: GSM2011 without columns that are needed, GSM2018 without a job that can be used, GSM2030 for an
@@ -53,8 +55,8 @@ def read_sacct(raw: Raw, zone: str = "UTC", separator: str = "|") -> ClusterSnap
         )
     now = _latest(rows)
     jobs = _split_arrays(_columns(rows))
-    nodes, how = infer_nodes(complete(jobs, JOB_COLUMNS), jobs["types"])
-    jobs = complete(jobs, JOB_COLUMNS)
+    types, jobs = jobs["types"], complete(jobs, JOB_COLUMNS)
+    nodes, how = infer_nodes(jobs, types) if stated is None else (stated.for_jobs(jobs, types), "")
     unread = [dropped_text(each) for each in rows.dropped.values()]
     return ClusterSnapshot(f"sacct: {raw.name}", now, nodes, jobs, timezone=zone, inferred=how, unread=unread)
 

@@ -12,6 +12,7 @@ from gpusched_dsl.data.formats.shape import Format, FormatTable, Raw, dropped_te
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.inspecting.inferring import infer_nodes
 from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, NODE_COLUMNS, ClusterSnapshot, SnapshotState, complete, frame
+from gpusched_dsl.inspecting.stated_nodes import StatedNodes
 
 _SAMPLE = 1 << 16  # bytes from which a format is recognised
 _NEEDED = ("submitted", "gpus", "duration")
@@ -44,8 +45,8 @@ def recognise_format(raw: Raw) -> str | None:
     return max(found, key=lambda name: found[name], default=None)
 
 
-def read_trace(raw: Raw, name: str, nodes: pl.DataFrame | None = None) -> ClusterSnapshot:
-    """Read a trace by the format `name`; without a table of `nodes` they are inferred.
+def read_trace(raw: Raw, name: str, stated: StatedNodes | None = None) -> ClusterSnapshot:
+    """Read a trace by the format `name`; without `stated` nodes they are inferred.
 
     Raises Unreadable (GSM20xx) for a file that is not of this format.
     """
@@ -57,7 +58,9 @@ def read_trace(raw: Raw, name: str, nodes: pl.DataFrame | None = None) -> Cluste
     has_starts = "started" in rows.columns
     jobs = complete(_columns(rows), JOB_COLUMNS)
     how = ""
-    if nodes is None:
+    if stated is not None:
+        nodes = stated.for_jobs(jobs)
+    else:
         nodes, how = _nodes_of(jobs, table.facts, has_starts)
     until = pl.col("ended") if has_starts else pl.col("submitted")
     now = jobs.select(until.max()).item()

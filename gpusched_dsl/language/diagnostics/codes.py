@@ -363,6 +363,7 @@ CODES: dict[str, str] = {
     "GSM5510": "others can read a file of secrets",
     # 56xx inspecting
     "GSM5601": "format of a source is not recognised",
+    "GSM5602": "stated nodes cannot be read",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "invalid command line",
