@@ -138,12 +138,14 @@ def order_of_ways(
     """The ways in the order in which they are placed.
 
     First those with a share of the time: by the share over the part of the time that the job has run since its arrival,
-    largest first, then by the share. Then the others, by their rank in the list of their job. Ties by the queue.
+    largest first, then by the share. Then the others, by their rank in the list of their job. Ties by the queue: shares
+    and priorities that are equal to six digits, since sums of times are not exact either.
     """
     job, shares = work.job[ways], np.round(shares, _ORDERED_DIGITS)
     served = attained[job] * work.parts / work.size[ways]  # time at so many GPUs
     with np.errstate(divide="ignore", invalid="ignore"):
         priority = np.where(served > 0, shares * np.maximum(elapsed[job], served) / served, np.inf)
+    priority = np.round(priority, _ORDERED_DIGITS)
     has_share = shares > _SMALL
     keys = (
         place[job], np.where(has_share, 0, rank[ways]), np.where(has_share, -shares, 0.0),

@@ -307,7 +307,7 @@ def shares_of_time(state: State, pairs: list[tuple[int, int]], kinds: list[list[
         optima.append(linprog(-np.array(gain) * change, both, [*most, *[-floor] * len(own)]).x)
     if max(abs(optima[0] - optima[1]).max(), abs(optima[0] - optima[2]).max()) > 1e-6:
         raise Undetermined
-    return [round(share, 9) for share in optima[0]]
+    return list(optima[0])
 
 
 def max_min(state: State) -> Plan:
@@ -321,10 +321,11 @@ def max_min(state: State) -> Plan:
     pairs = [(j, i) for j in sorted(state.present) for i, k in enumerate(groups) if fits(j, k)]
     shares = shares_of_time(state, pairs, groups) if pairs else []
     turns = []
-    for (j, i), share in zip(pairs, shares, strict=True):
+    for (j, i), solved in zip(pairs, shares, strict=True):
+        share = round(solved, 6)  # as exact as the programme: what is equal goes by the queue
         served = state.attained[j] / jobs[j].needs
         elapsed = max(state.now - arrived(state, j) / 60, served)
-        priority = math.inf if served == 0 else share * elapsed / served
+        priority = math.inf if served == 0 else round(share * elapsed / served, 6)
         rank = sum(state.time(j, groups[h][0]) < state.time(j, groups[i][0]) for g, h in pairs if g == j)
         key = (0, -priority, -share, 0) if share > 1e-9 else (1, 0, 0, rank)
         turns.append(((*key, arrived(state, j), j, i), j, i))

@@ -183,3 +183,13 @@ def test_whole_runs(seed: int) -> None:
 @pytest.mark.parametrize("seed", [17, 24, 26, 41, 44, 45, 55, 66, 70, 72, 82, 85, 93, 98, 102, 103, 109, 124, 136, 138])
 def test_more_whole_runs(seed: int) -> None:
     check(random_cluster(seed, users=3), "MaxMin")
+
+
+def test_times_that_differ_by_rounding_are_equal() -> None:
+    """A job that has always run has a priority of its share, whatever the last digits of its times are."""
+    given = case(Cluster([Node(1, 8, 1.0)], [Job(1, 1, 3.0, 0, 9), Job(1, 1, 3.0, 0, 9)]))
+    elapsed, attained = np.array([1.0, 1.0 + 1e-15]), np.array([1.0, 1.0])
+    same, queue = np.zeros(2, dtype=np.int64), np.array([0, 1])
+    assert (elapsed / attained)[1] > 1.0
+    order = order_of_ways(given.work, np.arange(2), np.full(2, 0.5), attained, elapsed, same, queue)
+    assert order.tolist() == [0, 1]
