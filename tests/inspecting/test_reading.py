@@ -55,6 +55,25 @@ def test_a_trace_is_recognised_by_its_content(tmp_path: Path) -> None:
     assert found.nodes.select("node", "gpus").rows() == [("cluster", 16)]
 
 
+SAMPLES = Path(__file__).parents[1] / "data" / "formats" / "samples"
+
+
+@pytest.mark.parametrize(
+    ("file", "form", "starts"),
+    [
+        ("acme.csv", "acme", True), ("philly_log.json", "philly_attempts", True),
+        ("spot_gpu.csv", "spot_gpu", False), ("genai_requests.csv", "genai_requests", False),
+        ("helios.csv", "helios", False), ("pai.csv", "pai", False), ("shockwave.csv", "shockwave", False),
+        ("elasticflow.csv", "elasticflow", False), ("chronus.csv", "chronus", False), ("swf.swf", "swf", True),
+        ("openb_pods.csv", "openb_pods", False), ("philly.csv", "philly", False), ("tiresias.csv", "tiresias", False),
+    ],
+)  # fmt: skip
+def test_published_traces_are_recognised(file: str, form: str, starts: bool) -> None:
+    found = read_snapshot(str(SAMPLES / file), LIMITS)
+    assert found.source.startswith(f"{form}: ")
+    assert found.has_starts == starts
+
+
 def test_an_unknown_form_says_what_to_state(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear operator,\nour cluster is slow.\n")

@@ -35,10 +35,37 @@ _PHILLY = (
 )
 
 
+def _read_attempts(raw: Raw) -> SelectedRows:
+    """The original log, a row for each attempt."""
+    return read_log(raw, _ATTEMPTS, attempts=True)
+
+
 def _read_philly(raw: Raw) -> SelectedRows:
     """A CSV table of jobs, or the original log in JSON."""
     return read_log(raw, _PHILLY) if raw.data.lstrip().startswith(b"[") else read_rows(raw, _PHILLY)
 
+
+_ATTEMPTS = (
+    *_PHILLY,
+    Field("started", ("start_time",), "number"),
+    Field("attempt", ("attempt",), "integer"),
+    Field("of_job", ("of_job",)),
+)
+PHILLY_ATTEMPTS = trace(
+    "philly_attempts",
+    "Attempts of Philly's jobs in the original `cluster_job_log`: each runs as a job, after the former one.",
+    tuple(f for f in _ATTEMPTS if f.name != "gpu_time"),
+    "msr-fiddle/philly-traces (CC-BY-4.0): Jeon et al., USENIX ATC 2019",
+    read=_read_attempts,
+    more_columns=(
+        FormatColumn("submitted", "submission of the job, or the end of the former attempt", "s"),
+        FormatColumn("started", "start of the attempt, on the clock of `submitted`", "s"),
+        FormatColumn("status", "Failed for an attempt that another one follows, else the final status of the job"),
+        FormatColumn("attempt", "number of the attempt, from 1"),
+        FormatColumn("of_job", "the job of the attempt"),
+    ),
+    text_options=(),
+)
 
 PHILLY = trace(
     "philly",
@@ -58,7 +85,9 @@ _HELIOS = (
     Field("status", ("final_status", "state")),
     optional_field("vc", ("vc",)),
     optional_field("user", ("user",)),
+    optional_field("wait", ("queue",), "number"),
 )
+WAIT = FormatColumn("wait", "time from submission to start", "s")
 
 
 def _read_helios(raw: Raw) -> SelectedRows:
@@ -74,6 +103,7 @@ HELIOS = trace(
     (Field("submitted", ("submit_time_s",), "number"), *_HELIOS),
     "S-Lab-System-Group/HeliosData (CC-BY-4.0): Hu et al., SC 2021",
     read=_read_helios,
+    more_columns=(WAIT,),
 )
 
 PAI = trace(
@@ -165,4 +195,4 @@ OPENB_NODES = Format(
     _OPENB,
 )
 
-FORMATS = MappingProxyType({f.name: f for f in (PHILLY, HELIOS, PAI, OPENB_PODS, OPENB_NODES)})
+FORMATS = MappingProxyType({f.name: f for f in (PHILLY, PHILLY_ATTEMPTS, HELIOS, PAI, OPENB_PODS, OPENB_NODES)})

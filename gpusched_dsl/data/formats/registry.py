@@ -18,6 +18,7 @@ FORMATS_GROUP, GENERATORS_GROUP = "gpusched_dsl.formats", "gpusched_dsl.generato
 # name: module below gpusched_dsl.data.formats, which has it as FORMATS[name]
 READERS = MappingProxyType[str, str](
     {
+        "acme": "recent_clusters",
         "chronus": "deadlines",
         "chronus_values": "deadlines",
         "cloud_prices": "cloud",
@@ -29,6 +30,7 @@ READERS = MappingProxyType[str, str](
         "gavel": "training",
         "gavel_colocated": "throughputs",
         "gavel_throughputs": "throughputs",
+        "genai_requests": "recent_clusters",
         "gpuspb_jobs": "deadlines",
         "gpuspb_nodes": "deadlines",
         "gpuspb_times": "deadlines",
@@ -40,12 +42,15 @@ READERS = MappingProxyType[str, str](
         "openb_pods": "clusters",
         "pai": "clusters",
         "philly": "clusters",
+        "philly_attempts": "clusters",
         "prices": "prices",
         "sacct": "slurm",
         "shockwave": "training",
         "sia": "training",
         "sia_placements": "throughputs",
         "sia_scalability": "throughputs",
+        "spot_gpu": "recent_clusters",
+        "spot_gpu_nodes": "recent_clusters",
         "swf": "swf",
         "table": "own",
         "tiresias": "training",

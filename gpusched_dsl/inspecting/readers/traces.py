@@ -32,7 +32,8 @@ def trace_formats() -> list[str]:
 
 def recognise_format(raw: Raw) -> str | None:
     """The format of a file by its first lines: of those that can read them the one with the most columns."""
-    end = raw.data.rfind(b"\n", 0, _SAMPLE) + 1 or len(raw.data)
+    whole = raw.data.lstrip()[:1] in (b"[", b"{")  # JSON has no first lines
+    end = len(raw.data) if whole else raw.data.rfind(b"\n", 0, _SAMPLE) + 1 or len(raw.data)
     sample = Raw(raw.name, raw.data[:end], raw.separator, raw.decimal, raw.limits)
     found: dict[str, int] = {}
     for name in trace_formats():

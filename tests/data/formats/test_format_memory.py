@@ -15,6 +15,8 @@ from gpusched_dsl.language.scenarios.formats import Use
 
 PRICES = SAMPLES.parents[1] / "prices" / "samples"
 FILES = [
+    ("acme", "acme.csv"), ("genai_requests", "genai_requests.csv"), ("philly_attempts", "philly_log.json"),
+    ("spot_gpu", "spot_gpu.csv"), ("spot_gpu_nodes", "spot_gpu_nodes.csv"),
     ("chronus", "chronus.csv"), ("chronus_values", "chronus.csv"), ("cloud_prices", "cloud_offers.csv"),
     ("dayahead_countries", "six_countries_march_2022.csv"), ("elasticflow", "elasticflow.csv"),
     ("elasticflow_throughputs", "elasticflow_throughputs.csv"), ("entsoe", "fr_march_2025.csv"),

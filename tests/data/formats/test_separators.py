@@ -60,7 +60,7 @@ def european(text: str, separator: str, thousands: bool) -> str:
 def test_which_formats_have_the_options() -> None:
     """Slurm, the Standard Workload Format and Kubernetes define their texts themselves."""
     others = {name for name in READERS if not set(TEXT_OPTIONS) <= set(reader(name).options)}
-    assert others == {"sacct", "swf", "kubernetes"}
+    assert others == {"sacct", "swf", "kubernetes", "philly_attempts"}
     assert set(CASES) == READERS.keys() - others
 
 

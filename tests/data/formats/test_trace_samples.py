@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from trace_help import SAMPLES, first, read_text, reasons, sample
 
@@ -42,6 +43,62 @@ def test_the_original_log_of_philly() -> None:
     }  # fmt: skip
 
 
+def test_attempts_of_philly() -> None:
+    """The former attempt ends where the next one is submitted; the waits of both are known."""
+    table = sample("philly_attempts", "philly_log.json", clock="file")
+    assert table.frame["job"].to_list() == ["application_1_4/1", "application_1_1/1", "application_1_1/2"]
+    first_try, second = first(table, 1), first(table, 2)
+    assert (first_try["status"], second["status"]) == ("Failed", "Pass")
+    assert (first_try["duration"], second["duration"]) == (60.0, 3600.0)
+    assert second["submitted"] == first_try["started"] + first_try["duration"]
+    assert (second["attempt"], second["of_job"]) == (2, "application_1_1")
+    # All attempts together have the GPU time of the job in the other format.
+    whole = sample("philly", "philly_log.json").frame.filter(pl.col("job") == "application_1_1")
+    tries = table.frame.filter(pl.col("of_job") == "application_1_1")
+    assert (tries["gpus"] * tries["duration"]).sum() == whole["gpu_time"][0]
+
+
+KALOS = (
+    "job_id,user,node_num,gpu_num,state,submit_time,start_time,end_time,duration,queue\n"
+    "dlctk696s0jbvitv,uf794,8,64,FAILED,2023-05-17 11:00:58+00:00,2023-05-17 11:01:08+00:00,"
+    "2023-05-17 11:01:16+00:00,18,10.0\n"
+    "dlc1t2ypl09b8qtp,uf794,8,64,CANCELLED,2023-05-17 11:28:42+00:00,2023-05-17 11:28:54+00:00,"
+    "2023-05-17 11:30:04+00:00,82,12.0\n"
+)
+
+
+def test_acme() -> None:
+    table = sample("acme", "acme.csv", clock="file")
+    assert reasons(table.dropped) == {"no GPUs": (1, 4), "never started": (1, 5)}
+    assert table.facts == ("UnixStartTime: 1677542400",)  # 2023-02-28, midnight in UTC
+    assert first(table) == {
+        "job": 5778432, "submitted": 58702.0, "gpus": 8, "nodes": 1, "cpus": 128.0, "user": "u5907",
+        "status": "FAILED", "started": 58734.0, "ended": 58851.0, "duration": 117.0, "workload": "Other",
+    }  # fmt: skip
+    kalos = read_text("acme", KALOS)
+    assert kalos.frame["duration"].to_list() == [8.0, 70.0]  # the file adds the time in the queue: 18 and 82
+    assert kalos.frame["started"].to_list() == [10.0, 1676.0]
+
+
+def test_spot_gpus() -> None:
+    table = sample("spot_gpu", "spot_gpu.csv")
+    assert first(table, 2) == {
+        "job": 437260, "submitted": 9589663.0, "gpus": 16, "workers": 16, "duration": 41060.0, "cpus": 15.0,
+        "vc": "57", "gpu_types": "A100-SXM4-80GB", "qos": "Spot",
+    }  # fmt: skip
+    nodes = sample("spot_gpu_nodes", "spot_gpu_nodes.csv")
+    assert first(nodes, 3) == {"node": 3, "gpus": 8, "gpu_type": "A100-SXM4-80GB", "cpus": 128.0}
+
+
+def test_requests_for_images() -> None:
+    table = sample("genai_requests", "genai_requests.csv")
+    assert reasons(table.dropped) == {"no duration": (1, 4)}
+    assert first(table, 1) == {
+        "job": 2, "submitted": 20.0, "duration": 8.5, "user": "G0001", "network": "M0001", "batch_size": 2.0,
+        "iterations": 20.0, "status": "SUCCEED", "kind": "IMG_2_IMG", "adapters": 2, "gpus": 1,
+    }  # fmt: skip
+
+
 def test_helios() -> None:
     table = sample("helios", "helios.csv", status="COMPLETED|FAILED")
     assert table.frame["job"].to_list() == [765566, 765971, 765991, 766001]
@@ -70,6 +127,7 @@ def test_helios_as_it_was_published() -> None:
         "vc": "vc1",
         "user": "u1",
         "cpus": 32.0,
+        "wait": 10.0,
     }  # fmt: skip  (the clock begins at the first midnight, be the row there usable or not)
     assert reasons(table.dropped) == {"no GPUs": (1, 3)}
 
