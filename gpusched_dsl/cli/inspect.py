@@ -11,13 +11,29 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watch_progress
 from gpusched_dsl.cli.trace import diagnostic_of
 from gpusched_dsl.data.sources.files import FileLimits, Unreadable
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+
+
+def print_commands(source: str, output: Output) -> None:
+    """Print the commands that save what an inspection of a live cluster reads."""
+    from gpusched_dsl.inspecting.readers.slurm_documents import script
+    from gpusched_dsl.inspecting.reading import LIVE_SLURM
+
+    if source != LIVE_SLURM:
+        help = "`gsdsl inspect slurm --commands`"
+        raise DiagnosticError([Diagnostic("GSM6002", "`--commands` is for the source `slurm`", help=help)])
+    for line in script().split("\n"):
+        output.say(line)
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.inspecting.inspection import inspect
     from gpusched_dsl.inspecting.reading import read_snapshot
 
+    if options.commands:
+        print_commands(options.source, output)
+        return exits.OK
     check_targets(options.json)
     limits = FileLimits.within(permissions(options).memory, allow_outside=True)
     if options.json == STDOUT:

@@ -10,24 +10,34 @@ from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreadable, expand_gzip, read_bytes
 from gpusched_dsl.inspecting.doubts import doubts_of
 from gpusched_dsl.inspecting.readers.sacct import read_sacct
+from gpusched_dsl.inspecting.readers.slurm import read_live_slurm, read_slurm
+from gpusched_dsl.inspecting.readers.slurm_documents import is_saved, saved_documents
 from gpusched_dsl.inspecting.readers.traces import read_trace, recognise_format, trace_formats
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
 from gpusched_dsl.inspecting.stated_nodes import StatedNodes, read_stated_nodes
 
+LIVE_SLURM = "slurm"  # the source that runs the commands of Slurm
 _GZIP = b"\x1f\x8b"
 
 
 def read_snapshot(
     source: str, limits: FileLimits, *, form: str | None = None, zone: str = "UTC", nodes: str | None = None
 ) -> ClusterSnapshot:
-    """Read a file; `form` is the name of its format, or None to recognise it. `nodes` states the nodes of a source that
-    has only jobs, as `--nodes`.
+    """Read a file, a folder with outputs of Slurm, or `slurm` by its commands.
+
+    `form` is the name of the format of a file, or None to recognise it. `nodes` states the nodes of a source that has
+    only jobs, as `--nodes`.
 
     Raises Unreadable: GSM2001 for a file that is not there, GSM2008 and more for one that cannot be read, GSM5601 for a
-    format that is not recognised, GSM5602 for nodes that are stated in another form.
+    format that is not recognised, GSM5602 for nodes that are stated in another form, GSM5603 without jobs of Slurm.
     """
     stated, left_out = (None, []) if nodes is None else read_stated_nodes(nodes, limits)
     path = Path(source)
+    if source == LIVE_SLURM or path.is_dir():
+        if stated is not None:
+            raise Unreadable(Fault("GSM5602", f"`{source}` states its own nodes", help="omit `--nodes`"))
+        found = read_live_slurm(limits, zone) if source == LIVE_SLURM else _read_folder(path, limits, zone)
+        return replace(found, notes=(*found.notes, *doubts_of(found)))
     if not path.exists():
         raise Unreadable(Fault("GSM2001", f"data file `{source}` does not exist"))
     content = read_bytes(DataFile(path.resolve(), source), limits)
@@ -38,6 +48,14 @@ def read_snapshot(
     found = _read(raw, form, zone, stated)
     unread = (*left_out, *found.unread)
     return replace(found, files={source: digest}, unread=unread, notes=(*found.notes, *doubts_of(found)))
+
+
+def _read_folder(folder: Path, limits: FileLimits, zone: str) -> ClusterSnapshot:
+    if is_saved(folder):
+        return read_slurm(saved_documents(folder, limits), str(folder), limits, zone=zone)
+    message = f"folder `{folder}` has no saved outputs of Slurm"
+    help = "save them by the commands that `gsdsl inspect slurm --commands` prints"
+    raise Unreadable(Fault("GSM5601", message, help=help))
 
 
 def _read(raw: Raw, form: str | None, zone: str, stated: StatedNodes | None) -> ClusterSnapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -135,6 +136,13 @@ def _limit_notes(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> list[tuple[st
                 what = f"{_WORDS[limit['scope']]} {name}{''.join(within)}"
                 notes[at].append(f"{what} uses {used} of at most {most} GPUs{kind}")
     return [tuple(found) for found in notes]
+
+
+def reached_limits(snapshot: ClusterSnapshot) -> list[dict[str, Any]]:
+    """The limits that a waiting job would exceed now."""
+    waiting = snapshot.jobs_in(SnapshotState.WAITING)
+    rows = [(row, snapshot.limits[at]) for at, row in enumerate(snapshot.limits.iter_rows(named=True))]
+    return [row for row, limit in rows if any(_limit_notes(replace(snapshot, limits=limit), waiting))]
 
 
 _WORDS = {"user": "user", "team": "team", "qos": "QOS", "partition": "partition"}

@@ -218,7 +218,7 @@ class Futures:
         table = self._data.table
         self._law = length_law(snapshot.jobs, table)
         self._copy = np.arange(len(table)) >= present
-        since = (table["submitted"] - snapshot.now).to_numpy()
+        since = (table["submitted"] - snapshot.now).to_numpy(writable=True)
         since[self._copy] = (past.select(ready_at()).to_series() - snapshot.now).to_numpy()
         self._since = since  # the submission; of a copy that of its original
         self._oldest = float(since[self._copy].min(initial=0.0))

@@ -9,6 +9,7 @@ import polars as pl
 
 from gpusched_dsl.inspecting.other_queues import recent
 from gpusched_dsl.inspecting.queue_simulation import present_state, ready_at, simulate
+from gpusched_dsl.inspecting.reasons import reached_limits
 from gpusched_dsl.inspecting.snapshot import NODE_COLUMNS, ClusterSnapshot, complete
 from gpusched_dsl.inspecting.starts import QueueOrder, in_queue_order
 
@@ -23,13 +24,15 @@ class ClusterChange:
 
 
 def what_if(snapshot: ClusterSnapshot, order: QueueOrder) -> list[ClusterChange]:
-    """The state as it is, then one more node of each type, then each limit doubled, by the own queue in simulation."""
+    """The state as it is, with one more node of each type, and each limit doubled that waiting jobs meet; by the own
+    queue in simulation.
+    """
     found = [_change("as it is", snapshot, order)]
     for kind in snapshot.nodes["gpu_type"].unique().sort().to_list():
         one = snapshot.nodes.filter((pl.col("gpu_type") == kind) & (pl.col("gpus") > 0))
         if one.height:
             found.append(_change(f"one more node of {_kind(kind)}", _with_node(snapshot, one), order))
-    for row in snapshot.limits.iter_rows(named=True):
+    for row in reached_limits(snapshot):
         doubled = snapshot.limits.with_columns(
             pl.when(pl.struct(pl.all()) == pl.struct([pl.lit(v) for v in row.values()]))
             .then(pl.col("gpus") * 2).otherwise("gpus").alias("gpus")

@@ -7,9 +7,12 @@ from gpusched_dsl.cli.arguments.runs import add_run_choice
 from gpusched_dsl.cli.arguments.shared import ONLINE_HELP, add_html, add_json, add_memory_limit, add_methods, add_seed
 from gpusched_dsl.cli.arguments.values import path, port_number, positive_number, sample_count
 
+INSPECT_HELP = "`slurm`, a folder with its saved outputs, records of sacct, or a trace of jobs"
+
 
 def add_inspect_options(parser: Parser) -> None:
-    parser.add_argument("source", type=path, metavar="SOURCE", help="records of sacct, or a trace of jobs")
+    parser.add_argument("source", type=path, metavar="SOURCE", help=INSPECT_HELP)
+    parser.add_argument("--commands", action="store_true", help="with `slurm`: print commands that save what is read")
     parser.add_argument("--as", dest="format", metavar="FORMAT", help="its format, if it is not recognised")
     parser.add_argument(
         "--timezone", default="UTC", metavar="ZONE", help="time zone of its times, such as Europe/Berlin (default: UTC)"

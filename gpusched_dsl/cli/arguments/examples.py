@@ -13,6 +13,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gsdsl run plan.gsm --method FIFO --seeds 1..20 --html run.html", "20 random runs, as a page"),
     ),
     "inspect": (
+        ("gsdsl inspect slurm", "a Slurm cluster, by its commands"),
         ("gsdsl inspect sacct.txt --timezone Europe/Berlin", "a history of Slurm, by `sacct --parsable2`"),
         ("gsdsl inspect trace.swf --price 2.5", "a trace, with the price of a GPU-hour"),
     ),

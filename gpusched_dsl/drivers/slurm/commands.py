@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched_dsl.data.sources.json_keys import decode_distinct
@@ -22,16 +22,17 @@ _UNREACHABLE = (
 
 @dataclass(frozen=True)
 class Commands:
-    """`path` is the folder of the commands, None for those on PATH; each may take `timeout` seconds."""
+    """`path` is the folder of the commands, None for those on PATH; each may take `timeout` seconds. `variables` are
+    set in their environment.
+    """
 
     path: str | None = None
     timeout: float = 30.0
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def json(self, command: Sequence[str]) -> dict[str, Any]:
         """The JSON document that a command prints. Raises ClusterUnavailable."""
-        code, out, error = self._run(command)
-        if code != 0:
-            raise ClusterUnavailable(f"`{' '.join(command)}` ended with {code}: {_first_line(error)}")
+        out = self.text(command)
         try:
             document = decode_distinct(out)
         except (ValueError, RecursionError) as failure:
@@ -39,6 +40,13 @@ class Commands:
         if not isinstance(document, dict):
             raise ClusterUnavailable(f"`{' '.join(command)}` printed no JSON object")
         return document
+
+    def text(self, command: Sequence[str]) -> str:
+        """What a command prints. Raises ClusterUnavailable."""
+        code, out, error = self._run(command)
+        if code != 0:
+            raise ClusterUnavailable(f"`{' '.join(command)}` ended with {code}: {_first_line(error)}")
+        return out
 
     def change(self, command: Sequence[str]) -> None:
         """Run a command that changes something. Raises ActionRefused, and ClusterUnavailable without an answer."""
@@ -60,7 +68,7 @@ class Commands:
         program = shutil.which(command[0], path=self._search_path())
         if program is None:
             raise ClusterUnavailable(f"there is no command `{command[0]}`")
-        environment = {**os.environ, "LC_ALL": "C"}
+        environment = {**os.environ, "LC_ALL": "C", **self.variables}
         try:
             done = subprocess.run(
                 [program, *command[1:]], capture_output=True, timeout=self.timeout, env=environment, check=False,

@@ -14,6 +14,7 @@ from gpusched_dsl.data.formats.shape import Raw, dropped_text
 from gpusched_dsl.data.formats.slurm import drop_steps, gpus_of, sacct_rows, types_of, with_hours
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.drivers.slurm.hostlist import expand
+from gpusched_dsl.inspecting.array_tasks import split_arrays
 from gpusched_dsl.inspecting.inferring import infer_nodes
 from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, ClusterSnapshot, SnapshotState, complete
 from gpusched_dsl.inspecting.stated_nodes import StatedNodes
@@ -29,9 +30,6 @@ _BLOCKED_BY = (
     "Dependency", "DependencyNeverSatisfied", "JobHeldUser", "JobHeldAdmin", "BeginTime", "JobArrayTaskLimit",
     "JobHoldMaxRequeue", "Reservation",
 )  # fmt: skip
-_ARRAY = r"^(\d+)_\[([^\]%]*)(?:%(\d+))?\]$"
-_TASK = r"^(\d+)_(\d+)$"
-MOST_TASKS = 1_000_000
 
 
 def read_sacct(raw: Raw, zone: str = "UTC", separator: str = "|", stated: StatedNodes | None = None) -> ClusterSnapshot:
@@ -54,7 +52,7 @@ def read_sacct(raw: Raw, zone: str = "UTC", separator: str = "|", stated: Stated
             Fault("GSM2018", message, notes=notes, help="add `ReqTRES` and `AllocTRES` to the format of sacct")
         )
     now = _latest(rows)
-    jobs = _split_arrays(_columns(rows))
+    jobs = split_arrays(_columns(rows))
     types, jobs = jobs["types"], complete(jobs, JOB_COLUMNS)
     nodes, how = infer_nodes(jobs, types) if stated is None else (stated.for_jobs(jobs, types), "")
     unread = [dropped_text(each) for each in rows.dropped.values()]
@@ -143,6 +141,8 @@ def _columns(rows: SelectedRows) -> pl.DataFrame:
     table = rows.frame
     texts = {"user": "user", "team": "account", "qos": "qos", "name": "name", "reason": "reason"}
     made = [pl.col(old).cast(pl.String).alias(new) for new, old in texts.items() if old in table.columns]
+    if "reason" not in table.columns:
+        made.append(pl.lit("").alias("reason"))
     priority = [pl.col("priority")] if "priority" in table.columns else []
     ended = pl.col("state") == SnapshotState.ENDED.value
     partitions = pl.col("vc").fill_null("").str.split(",") if "vc" in table.columns else pl.lit([], pl.List(pl.String))
@@ -195,32 +195,3 @@ def _nodes_of(text: str) -> tuple[str, ...]:
         return expand(text)
     except ValueError:
         return ()
-
-
-def _split_arrays(jobs: pl.DataFrame) -> pl.DataFrame:
-    """One row for each task of a pending array (`17_[3-5,9%2]`), and the array of tasks."""
-    parts = jobs["job"].str.extract_groups(_ARRAY).struct.unnest()
-    array, ranges, limit = parts.get_columns()
-    pending = array.is_not_null()
-    tasks = {text: _tasks(text) for text in ranges.filter(pending).unique().to_list()}
-    numbers = [tasks[text] if text is not None else [None] for text in ranges.to_list()]
-    table = jobs.with_columns(
-        pl.coalesce(array, jobs["job"].str.extract(_TASK, 1)).fill_null("").alias("array"),
-        limit.cast(pl.Int32).alias("array_limit"),
-        pl.Series("_task", numbers, dtype=pl.List(pl.Int64)),
-    ).explode("_task", keep_nulls=True, empty_as_null=True)
-    name = pl.when(pl.col("_task").is_null()).then("job").otherwise(pl.format("{}_{}", "array", "_task"))
-    return table.with_columns(name.alias("job")).drop("_task").unique("job", keep="first", maintain_order=True)
-
-
-def _tasks(text: str) -> list[int | None]:
-    """The numbers of `1-10:3,15`; one unknown task for another form, such as a shortened list."""
-    found: list[int | None] = []
-    for part in text.split(","):
-        bounds, _, step = part.partition(":")
-        first, _, last = bounds.partition("-")
-        if not (first.isdigit() and (last or first).isdigit() and (step or "1").isdigit() and int(step or 1) > 0):
-            continue
-        stop = min(int(last or first) + 1, int(first) + MOST_TASKS)
-        found += range(int(first), stop, int(step or 1))
-    return found[:MOST_TASKS] or [None]

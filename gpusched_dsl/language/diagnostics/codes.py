@@ -364,6 +364,7 @@ CODES: dict[str, str] = {
     # 56xx inspecting
     "GSM5601": "format of a source is not recognised",
     "GSM5602": "stated nodes cannot be read",
+    "GSM5603": "cluster cannot be inspected",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "invalid command line",
