@@ -26,7 +26,7 @@ from gpusched_dsl.explaining.decisions.model_room import ModelRoom
 from gpusched_dsl.explaining.decisions.policy_trace import turn_with
 from gpusched_dsl.explaining.excluding_rows import ExcludingRows, excluding_rows
 from gpusched_dsl.explaining.gang_room import GangRoom
-from gpusched_dsl.explaining.job_reason import NEVER
+from gpusched_dsl.explaining.job_reason import NEVER, ROOM
 from gpusched_dsl.explaining.job_reason import NO_ROOM as FULL
 from gpusched_dsl.explaining.relaxation import relaxations
 from gpusched_dsl.explaining.row_text import COMPILER_MARK, short
@@ -175,24 +175,33 @@ class _Search:
             if room is not None:
                 found[at] = room
             elif blocked[own].all():
-                found[at] = self._in_words(at, self._nearest_row(self.problem, labels[at], own, violations))
+                found[at] = self._in_words(self.problem, at, own, violations)
             elif not self.clock.over:
                 found[at] = self._solve_with(self.problem, at, own[~blocked[own]])
         return self._with_refusals(found)
 
-    def _in_words(self, at: int, reason: WaitingReason) -> WaitingReason:
-        """Say what the job needs and what is free, if capacities alone explain it; the row stays behind it."""
-        if self.room.slot_at is not None:
-            return reason
-        room = self.room.of_job(int(self.waiting.codes[at]))
+    def _in_words(self, problem: Problem, at: int, own: Ints, violations: ExcludingRows) -> WaitingReason:
+        """Describe the row that excludes a job; before it, where capacities are known, what it needs and what is free.
+
+        If places have room for the job, it is a row that excludes one of them.
+        """
+        label = self.waiting.labels[at]
+        reason = self._nearest_row(problem, label, own, violations)
+        room = self.room.of_job(int(self.waiting.codes[at])) if self.room.slot_at is None else None
         if room is None:
             return reason
         found = room.cluster.waiting_reason(room.options)
-        if (reason.kind, found.kind) not in ((NO_ROOM, FULL), (TOO_LARGE, NEVER)):
+        start = reason.kind
+        if found.kind == ROOM and reason.kind == NO_ROOM:
+            elements = self.room.domain.locate(self.family.domain.columns_at(own))
+            fits = np.isin(elements, room.elements[room.cluster.workers_now(room.options) > 0])
+            nearest = self._nearest_row(problem, label, own[fits], violations)
+            reason, start = structs.replace(nearest, kind=reason.kind, binds=reason.binds), "excluded"
+        elif (reason.kind, found.kind) not in ((NO_ROOM, FULL), (TOO_LARGE, NEVER)):
             return reason
         words = found.lines(short)[0].removeprefix("can never run: ")
-        row = reason.text.removeprefix(f"{reason.kind}: ")
-        return structs.replace(reason, text=f"{reason.kind}: {words} ({row})")
+        row = reason.text.split(": ", 1)[1]
+        return structs.replace(reason, text=f"{start}: {words} ({row})")
 
     def _with_refusals(self, found: dict[int, WaitingReason]) -> dict[int, WaitingReason]:
         """Add why the policy left jobs that fit. Loading kernels with the first takes no time of others."""

@@ -165,6 +165,58 @@ def test_reasons_agree_with_brute_force(seed: int) -> None:
     assert placed | {str(r.job) for r in result.waiting_jobs.reasons} == {f"j{i}" for i in range(5)}
 
 
+SHARED = """
+model Shared {
+  set Jobs;  set Nodes;  set Teams;
+  param team[Jobs] within Teams;  param needs[Jobs] integer;  param gpus[Nodes] integer;  param most[Teams] integer;
+  param banned[Nodes] integer default 0;
+  var run[Jobs, Nodes] binary;
+  maximize used: sum[j in Jobs, n in Nodes] needs[j] * run[j, n];
+  constraint once[j in Jobs]: sum[n in Nodes] run[j, n] <= 1;
+  constraint room[n in Nodes]: sum[j in Jobs] needs[j] * run[j, n] <= gpus[n];
+  constraint share[t in Teams]: sum[j in Jobs, n in Nodes where team[j] == t] needs[j] * run[j, n] <= most[t];
+  constraint closed[n in Nodes where banned[n] == 1]: sum[j in Jobs] run[j, n] <= 0;
+  placement run[j, n] { job j;  node n;  uses needs[j] of gpus[n]; }
+}
+"""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_constraint_that_excludes_places_with_room_is_named_with_them(seed: int) -> None:
+    """`no room` begins the text only if no node has room; else the nodes with room, and a row that excludes one."""
+    rng = random.Random(seed)
+    jobs = {f"j{i}": (rng.choice(["red", "blue"]), rng.randint(1, 3)) for i in range(7)}
+    gpus = {f"n{i}": rng.randint(1, 4) for i in range(3)}
+    most = {team: rng.randint(2, 5) for team in ("red", "blue")}
+    table = " ".join(f"{job} {team} {need}" for job, (team, need) in jobs.items())
+    nodes = " ".join(f"{node} {amount} {int(node == 'n0')}" for node, amount in gpus.items())
+    result = gs.loads(
+        f"{SHARED} scenario S for Shared {{ table Jobs: team needs = {table}; table Nodes: gpus banned = {nodes};"
+        f" table Teams: most = red {most['red']} blue {most['blue']}; }}"
+    ).solve(gap=0.0, reasons=True)
+    assert result.waiting_jobs is not None
+    assert result.placement is not None
+    free, left = dict(gpus), dict(most)
+    for row in result.placement.to_dicts():
+        team, need = jobs[row["job"]]
+        free[row["node"]] -= need
+        left[team] -= need
+    for reason in result.waiting_jobs.reasons:
+        team, need = jobs[str(reason.job)]
+        fitting = [node for node, amount in free.items() if amount >= need]
+        if reason.kind != NO_ROOM:
+            continue
+        if not fitting:
+            assert reason.text.startswith(f"no room: needs {need} GPU")
+            continue
+        verb = f"{fitting[0]} has" if len(fitting) == 1 else f"{len(fitting)} nodes ({', '.join(fitting)}) have"
+        assert reason.text.startswith(f"excluded: needs {need} GPU{'s' * (need > 1)}, and {verb} room for it (`")
+        rows = {"closed[n0]"} if "n0" in fitting else set()
+        rows |= {f"share[{team}]"} if left[team] < need else set()
+        assert reason.row in rows
+        assert f"(`{reason.row}` needs" in reason.text
+
+
 def test_no_job_is_examined_after_the_time_limit() -> None:
     ended = gs.loads(scenario("p 4 1  q 8 1  r 3 9.5")).solve(gap=0.0)
     waiting = ended.waiting_jobs
@@ -209,7 +261,11 @@ FULL_SUM = "constraint capacity[n in Nodes]: sum[j in Present] (1 - run[j, n]) >
     ("capacity", "reason"),
     [
         (FULL_SUM, "not examined: the problem is too large"),
-        (SPARSE_SUM, "no room: `power` needs 1, 0 free; elsewhere `capacity`"),
+        (
+            SPARSE_SUM,
+            "excluded: needs 1 GPU, and 10 nodes (n0, n1, n2, n3, n4 and 5 more) have room for it "
+            "(`power` needs 1, 0 free)",
+        ),
     ],
 )
 def test_a_search_takes_little_memory_or_ends_before(capacity: str, reason: str) -> None:

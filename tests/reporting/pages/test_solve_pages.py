@@ -69,7 +69,7 @@ def test_bars_idle_nodes_and_late_jobs(tmp_path: Path) -> None:
     assert (schedule["axis"]["unit"], schedule["capacity"][0]) == ("h", 4)
     assert schedule["jobs"]["due"] == [None, 3]
     assert "2 of 3 jobs placed; 1 waits" in text
-    assert "no room: `fit[a]` needs 2, 0 free" in text
+    assert "excluded: needs 2 GPUs, and b has room for it (`off` needs 1, 0 at most)" in text
     loaded = LoadedFiles()
     loaded.feed(made)
     assert loaded.found == []
