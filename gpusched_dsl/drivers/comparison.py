@@ -130,7 +130,7 @@ def compare_with_cluster(
 ) -> ShadowComparison:
     """Run each method on the jobs of a history, and the cluster's own decisions.
 
-    `start` is time 0 in seconds since 1970. Every job arrives when it was submitted, or at time 0, and takes as much
+    `start` is time 0 in seconds since 1970. Every job arrives when it `arrived`, or at time 0, and takes as much
     longer or shorter than planned as its last execution did. All other jobs occupy their GPUs as they did, and a job
     runs only on nodes that have what it demands. With `checkpoints`, a job that left-out work halts keeps its progress,
     otherwise it begins again. `values` came during the run, for blocks with a window. Raises DiagnosticError as runs
@@ -258,7 +258,7 @@ def _run(workspace: Workspace, config: RunConfig, compared: _Compared, *, observ
         mine = np.flatnonzero(stays.job == at)
         lengths = (stays.end - stays.start)[mine]
         length = float(lengths.sum() if observed else lengths[-1])
-        arrival[order[job.name]] = max(0.0, job.submitted - start) * seconds
+        arrival[order[job.name]] = max(0.0, job.arrived - start) * seconds
         stretch[order[job.name]] = max(length * seconds / predicted[mine[-1]], 1e-9)
     real = replace(setup.realisation, arrival=arrival, stretch=stretch, ends=setup.realisation.work.copy())
     setup = replace(setup, realisation=real, outages=())

@@ -204,7 +204,7 @@ class EventMaker:
             look.add("progress", f"{RESTART}{name} {job.restarts}", job=name, fraction=0.0)
         if is_closed and not job.allocation:
             self._missed[name] += 1
-            if self._missed[name] >= GONE_AFTER:
+            if self._missed[name] >= GONE_AFTER or job.over_limit:
                 self._let_go(job, look, job.reason or job.unsupported or "it must not start now")
             return
         waits = job.state is JobState.PENDING or not self.acting
@@ -396,5 +396,9 @@ def _parts(names: Sequence[str], most: int, values: Mapping[str, Mapping[str, An
         yield part
 
 
-def _by_number(name: str) -> tuple[int, str]:
-    return (int(name), "") if name.isdigit() else (1 << 62, name)
+def _by_number(name: str) -> tuple[int, int, str]:
+    """Numbers come in their order, also as parts of a name such as `123_5`; then all other names."""
+    first, _, second = name.partition("_")
+    if first.isdecimal() and (second.isdecimal() or name == first):
+        return int(first), int(second or -1), ""
+    return 1 << 62, 0, name

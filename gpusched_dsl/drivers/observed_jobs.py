@@ -22,12 +22,14 @@ class Stay:
 class JobHistory:
     """One job. `stays` are its finished executions; `ended` is None while it is there.
 
+    It `arrived` when it was submitted, or when it no longer waited for another job, a time or a limit of its array.
+
     `misfits` are the nodes on which it could not run all the time that it waited, None if it was never seen waiting.
     `gone` is the time since when the cluster has not shown it, None while it does.
     """
 
     name: str
-    submitted: float
+    arrived: float
     values: Mapping[str, Any] | None = None
     left_out: str = ""
     stays: list[Stay] = field(default_factory=list)
@@ -53,6 +55,8 @@ class JobHistory:
         self.left_out = line.get("left_out", self.left_out)
         started, nodes, at = line.get("started"), line.get("nodes") or {}, float(line["at"])
         is_running = state is JobState.RUNNING
+        if self.state == JobState.BLOCKED and state is not JobState.BLOCKED and not self.stays:
+            self.arrived = max(self.arrived, min(float(started or at), at))
         if self._running is not None and (not is_running or started != self._running[0]):
             end = line.get("ended") if state.has_ended else None
             self._finish(float(end) if end else at)
@@ -92,7 +96,7 @@ class ClusterHistory:
     def comparable(self) -> list[JobHistory]:
         """The jobs of a comparison in the order of their arrival."""
         found = [job for job in self.jobs.values() if job.is_comparable]
-        return sorted(found, key=lambda job: (job.submitted, job.name))
+        return sorted(found, key=lambda job: (job.arrived, job.name))
 
 
 def read_history(lines: Iterable[Mapping[str, Any]]) -> ClusterHistory:

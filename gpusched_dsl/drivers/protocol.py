@@ -43,7 +43,8 @@ class ObservedJob:
 
     `reason` is what the cluster says about a job that waits. The job must not run on the nodes in `misfits`, by what it
     demands; each has the cause in words. Of an `unread` job only the GPUs are known that it occupies, at most. If a job
-    `waits_everywhere`, it would not start on other nodes either.
+    `waits_everywhere`, it would not start on other nodes either. A blocked job is `over_limit` while as
+    many others of its array run, or start before it, as may run at once.
     """
 
     name: str
@@ -66,6 +67,7 @@ class ObservedJob:
     misfits: Mapping[str, str] = field(default_factory=dict)
     unread: bool = False
     waits_everywhere: bool = False
+    over_limit: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,11 @@ def difference(plan: WantedState, observation: Observation, *, preempt: bool) ->
         job = observation.jobs.get(name)
         if job is not None and job.state is JobState.PENDING and not job.held and not job.unsupported:
             stops.append(Action(ActionKind.HOLD, name, reason=f"{reason}: to wait"))
+    stops += [
+        Action(ActionKind.HOLD, name, reason=f"{reason}: to wait for other tasks of its array")
+        for name, job in observation.jobs.items()
+        if job.over_limit and not job.held and not job.unsupported
+    ]
     if moves:
         moves, starts, blocked = _in_order(plan, observation, stops, starts, moves)
         found = _with_room(plan, observation, [*stops, *moves], starts, contradictions)

@@ -1,7 +1,8 @@
 """A small Slurm in memory behind `squeue`, `sinfo` and `scontrol`: it starts released jobs as their demands allow.
 
 Jobs may demand nodes, exclude nodes, need features, types of GPUs, licences, a reservation and other jobs, and may be
-held by their user or an operator. Jobs that are not held are started by Slurm itself, in order.
+held by their user or an operator. Tasks of an array share a record until they start or are changed. Jobs that are not
+held are started by Slurm itself, in order.
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ class Job:
     restarts: int = 0
     eligible: float = 0.0
     begun: int = 0  # how often it started
+    array: int = 0  # the id of the array, 0 for other jobs
+    task: int = 0
+    at_once: int = 0  # how many tasks of the array may run, 0 for all
+    separate: bool = False  # a task with a record of its own
 
     def __post_init__(self) -> None:
         self.listed = self.asked
@@ -72,6 +77,19 @@ class SimulatedSlurm:
     def submit(self, **given: Any) -> Job:
         job = Job(len(self.jobs) + 1, **given)
         self.jobs[job.id] = job
+        return job
+
+    def submit_array(self, tasks: Sequence[int], at_once: int = 0, **given: Any) -> list[Job]:
+        first = len(self.jobs) + 1
+        return [self.submit(array=first, task=task, at_once=at_once, **given) for task in tasks]
+
+    def find(self, name: str) -> Job:
+        """The job of a name; a task of an array then has a record of its own."""
+        array, _, task = name.partition("_")
+        if not task:
+            return self.jobs[int(name)]
+        [job] = [job for job in self.jobs.values() if (job.array, job.task) == (int(array), int(task))]
+        job.separate = True
         return job
 
     def cluster(self) -> SlurmCluster:
@@ -145,6 +163,9 @@ class SimulatedSlurm:
             if not self.licence_is_free(job):
                 job.reason = "Licenses"
                 continue
+            if job.at_once and self.running_tasks(job.array) >= job.at_once:
+                job.reason = "JobArrayTaskLimit"
+                continue
             found = self.could_start(job, asked_only=False)
             if not found:
                 whys = [why for node in self.nodes if (why := self.misfit(job, node, job.listed))]
@@ -152,13 +173,25 @@ class SimulatedSlurm:
                 continue
             job.state, job.node, job.started, job.reason = "RUNNING", found[0].name, self.time, "None"
             job.begun += 1
+            job.separate = bool(job.array)
+
+    def running_tasks(self, array: int) -> int:
+        return sum(job.array == array and job.state == "RUNNING" for job in self.jobs.values())
 
     # --- the commands ------------------------------------------------------------------------------------------------
 
     def documents(self, what: str) -> dict[str, Any]:
         if what == "sinfo":
             return {"nodes": [self._node(node) for node in self.nodes]}
-        return {"jobs": [self._job(job) for job in self.jobs.values() if job.submitted <= self.time]}
+        present = [job for job in self.jobs.values() if job.submitted <= self.time]
+        arrays = {job.array for job in present if job.array and not job.separate}
+        found = [self._job(job) for job in present if not job.array or job.separate]
+        return {"jobs": found + [self._array([j for j in present if j.array == a and not j.separate]) for a in arrays]}
+
+    def _array(self, tasks: Sequence[Job]) -> dict[str, Any]:
+        """The record that tasks share."""
+        stated = ",".join(str(job.task) for job in tasks) + (f"%{tasks[0].at_once}" if tasks[0].at_once else "")
+        return {**self._job(tasks[0]), "job_id": tasks[0].array, "array_task_id": None, "array_task_string": stated}
 
     def _node(self, node: Node) -> dict[str, Any]:
         flags = [*node.flags, *(["RESERVED"] if node.reservation else [])]
@@ -172,6 +205,8 @@ class SimulatedSlurm:
         ran = job.state != "PENDING"
         waits_for = ",".join(f"afterok:{id}(unfulfilled)" for id in job.after if self.jobs[id].state != "COMPLETED")
         return {
+            "array_job_id": job.array, "array_task_id": job.task if job.array else None, "array_task_string": "",
+            "array_max_tasks": job.at_once,
             "job_id": job.id, "job_state": job.state, "priority": 0 if job.held else 100, "node_count": 1, "tasks": 1,
             "state_reason": job.held or job.reason, "partition": "main", "nodes": job.node if ran else "",
             "tres_per_node": f"gres:gpu:{job.kind}:{job.gpus}" if job.kind else f"gres:gpu:{job.gpus}",
@@ -188,7 +223,7 @@ class SimulatedSlurm:
         self.changes.append(" ".join(words))
         verb, *rest = words
         if verb in ("release", "hold", "uhold", "requeuehold"):
-            job = self.jobs[int(rest[0])]
+            job = self.find(rest[0])
             if verb == "requeuehold" and job.state == "RUNNING":
                 job.state, job.node, job.restarts, job.held = "PENDING", "", job.restarts + 1, "JobHeldUser"
                 return
@@ -197,7 +232,7 @@ class SimulatedSlurm:
             job.held = {"release": "", "hold": "JobHeldAdmin", "uhold": "JobHeldUser"}.get(verb, job.held)
             return
         given = dict(word.split("=", 1) for word in rest)
-        job = self.jobs[int(given["JobId"])]
+        job = self.find(given["JobId"])
         if job.state != "PENDING":
             raise ActionRefused("Job is no longer pending execution")
         if "ReqNodeList" in given:

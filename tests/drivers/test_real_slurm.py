@@ -289,6 +289,11 @@ def test_every_action_by_rest(service: SlurmService) -> None:
                 cluster.act(Action(ActionKind.START, name, {"g5": 3}, "gsdsl step 3"))
                 assert wait_for(name, JobState.RUNNING).allocation == {"g5": 3}
             service.run("scancel", name)
+        array = service.run(*words, "--array=5-7")
+        alone.act(Action(ActionKind.START, f"{array}_6", {"g4": 1}, "gsdsl step 1"))
+        assert wait_for(f"{array}_6", JobState.RUNNING).allocation == {"g4": 1}
+        assert {alone.observe().jobs[f"{array}_{task}"].held for task in (5, 7)} == {True}
+        service.run("scancel", array)
         waiting = service.run(*words)
         alone.rest.change(waiting, {"hold": False, "begin_time": "now+1hour"})  # type: ignore[union-attr]
         assert service.run("squeue", "-h", "-j", waiting, "-o", "%r") != "JobHeldUser"
@@ -333,6 +338,28 @@ def test_two_hundred_jobs_end_as_in_the_simulator(service: SlurmService, tmp_pat
     assert all(later >= earlier - 1.0 for earlier, later in itertools.pairwise(order))
     assert sorted(simulated, key=lambda n: (simulated[n][0], int(n))) == names
     assert max(job.ended or 0.0 for job in seen.jobs.values()) - first >= max(e for _, e in simulated.values()) - 2.0
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_tasks_of_an_array_run_by_the_plan(service: SlurmService, tmp_path: Path, held: bool) -> None:
+    """Tasks are started alone, on nodes of the plan, and never more of them than the array allows."""
+    path = write_files(tmp_path)
+    array = submit(service, 2, 4.0, "--array=1,3-9:2,100-140:8%3", held=held)
+    tasks = [f"{array}_{task}" for task in (1, 3, 5, 7, 9, 100, 108, 116, 124, 132, 140)]
+    assert {*tasks} <= SlurmCluster("main").observe().jobs.keys()
+    process = driver(service, path, "--act")
+    try:
+        seen = wait_until_done(tasks, 240)
+    finally:
+        end(process)
+    jobs = [seen.jobs[name] for name in tasks]
+    assert {job.state for job in jobs} == {JobState.DONE}
+    assert overloaded(seen, tasks) == []
+    times = [(job.started or 0.0, job.ended or 0.0) for job in jobs]
+    assert max(sum(start <= at < end for start, end in times) for at, _ in times) == 3
+    if held:
+        assert all(str(job.fields["admin_comment"]).startswith("gsdsl step ") for job in jobs)
+        assert [start for start, _ in times] == sorted(start for start, _ in times)
 
 
 def simulate(path: Path, names: list[str], jobs: list[tuple[int, float]]) -> dict[str, tuple[float, float]]:

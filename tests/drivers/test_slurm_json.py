@@ -182,10 +182,6 @@ def test_states_of_nodes_in_which_jobs_go_on() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (
-            {"array_task_string": "1-3%1"},
-            "it is an array of jobs that are not separate yet; submit them as single jobs",
-        ),
         ({"het_job_id": 7}, "it is a part of a heterogeneous job"),
         ({"tres_per_node": "", "tres_per_socket": "gres:gpu:1"}, "it requests GPUs per socket"),
         ({"tres_per_node": ""}, "it requests no GPU"),

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, Observation
+from gpusched_dsl.drivers.slurm.arrays import name_of
 from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.drivers.slurm.demands import asked_nodes, with_asked
-from gpusched_dsl.drivers.slurm.json_values import UnknownJson, text
+from gpusched_dsl.drivers.slurm.json_values import UnknownJson
 from gpusched_dsl.drivers.slurm.observe import FIELDS, observation_of
 from gpusched_dsl.drivers.slurm.rest import RestInterface, error_text
 from gpusched_dsl.drivers.toml_reader import timeout_of
@@ -78,7 +79,7 @@ class SlurmCluster:
         for record in jobs:
             with suppress(UnknownJson, AttributeError):  # what is not understood is told below
                 if asked := asked_nodes(record):
-                    self._asked[text(record, "job_id")] = asked
+                    self._asked[name_of(record)] = asked
         return observation_of(jobs, nodes, self.partition, time.time())
 
     def _records(self, what: str) -> Sequence[Any]:
@@ -127,7 +128,9 @@ class SlurmCluster:
 
     def _reason(self, action: Action) -> str:
         """The AdminComment of an action. It keeps the nodes that the user asks for, which a start replaces."""
-        return f"AdminComment={with_asked(action.reason, self._asked.get(action.job, ''))}"
+        array = action.job.partition("_")[0]  # while the task has no record of its own
+        asked = self._asked.get(action.job) or self._asked.get(array, "")
+        return f"AdminComment={with_asked(action.reason, asked)}"
 
     def _change(self, job: str, properties: Mapping[str, Any], words: Sequence[str]) -> None:
         """Change properties of a job by REST, else by `scontrol` with these words."""

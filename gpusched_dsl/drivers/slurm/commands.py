@@ -68,7 +68,8 @@ class Commands:
         program = shutil.which(command[0], path=self._search_path())
         if program is None:
             raise ClusterUnavailable(f"there is no command `{command[0]}`")
-        environment = {**os.environ, "LC_ALL": "C", **self.variables}
+        # tasks of arrays are not shortened
+        environment = {**os.environ, "LC_ALL": "C", "SLURM_BITSTR_LEN": "0", **self.variables}
         try:
             done = subprocess.run(
                 [program, *command[1:]], capture_output=True, timeout=self.timeout, env=environment, check=False,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpusched_dsl.drivers.protocol import Field, JobState, Observation, ObservedJob, ObservedNode
+from gpusched_dsl.drivers.slurm.arrays import apply_limits, name_of, separate, task_limit, waiting_tasks
 from gpusched_dsl.drivers.slurm.demands import NodeFacts, SlurmDemands, is_exclusive, node_list_of
 from gpusched_dsl.drivers.slurm.gres import GpuCount, read_gpus
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, names, number, text, whole
@@ -42,7 +43,7 @@ STATES: Mapping[str, JobState] = {
     "RECONFIG_FAIL": JobState.FAILED,
 }
 FLAGS = frozenset({"COMPLETING", "POWER_UP_NODE", "UPDATE_DB", "EXPEDITING", "REQUEUED"})
-BLOCKED = frozenset({"Dependency", "DependencyNeverSatisfied", "JobArrayTaskLimit", "JobHoldMaxRequeue"})
+BLOCKED = frozenset({"Dependency", "DependencyNeverSatisfied", "JobHoldMaxRequeue"})
 HELD = frozenset({"JobHeldUser", "JobHeldAdmin"})
 OF_NODES = frozenset(  # reasons of jobs that wait for nodes: others may do
     {"", "None", "Resources", "Priority", "ReqNodeNotAvail", "BadConstraints", "NodeDown", "JobHeldUser", "BeginTime"}
@@ -62,7 +63,9 @@ NODE_STATES = DOWN | DRAINS | {
     "CANCEL_REBOOT", "NET", "CLEAR",
 }  # fmt: skip
 TEXTS = ("comment", "account", "qos", "partition", "user", "job_name", "features", "admin_comment")
-FIELDS = frozenset({*TEXTS, "time_limit", "priority", "nodes_wanted", "deadline_date", "gpu_type"})
+FIELDS = frozenset(
+    {*TEXTS, "array_job", "array_task", "time_limit", "priority", "nodes_wanted", "deadline_date", "gpu_type"}
+)
 
 
 def observation_of(jobs: Sequence[Any], nodes: Sequence[Any], partition: str | None, now: float = 0.0) -> Observation:
@@ -82,18 +85,25 @@ def observation_of(jobs: Sequence[Any], nodes: Sequence[Any], partition: str | N
     misfits = SlurmDemands(facts)
     found: dict[str, ObservedJob] = {}
     causes: dict[str, list[str]] = {}
+    limits: dict[str, int] = {}
     for at, record in enumerate(_objects(jobs, "job", unread)):
         try:
             mine = partition is None or partition in _list(record, "partition")
             if not mine and not _is_on(record, facts):
                 continue
-            job = _job(record, now, misfits)
+            job, tasks = _job(record, now, misfits), waiting_tasks(record)
             if not mine:
                 job = replace(job, unsupported="it is in another partition")
+            if (array := job.fields["array_job"]) and not job.state.has_ended and (limit := task_limit(record)):
+                limits[str(array)] = limit
+            if tasks:
+                found.update((task.name, task) for task in separate(job, tasks, unread))
+                continue
         except UnknownJson as unknown:
             job = _unread_job(record, at, facts, str(unknown))
             causes.setdefault(str(unknown), []).append(job.name)
         found[job.name] = job
+    apply_limits(found, limits)
     for cause, left_out in causes.items():
         more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         unread.append(f"job `{left_out[0]}`{more} is left out: {cause}")
@@ -122,9 +132,7 @@ def _is_on(record: Mapping[str, Any], facts: Mapping[str, NodeFacts]) -> bool:
 
 
 def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> ObservedJob:
-    id = whole(record, "job_id")
-    if id is None:
-        raise UnknownJson("a job has no `job_id`")
+    name = name_of(record)
     state, completing = _state(record)
     reason, count = text(record, "state_reason"), whole(record, "node_count") or 0
     priority = number(record, "priority")
@@ -144,8 +152,10 @@ def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> Observ
     fields: dict[str, Field] = {"priority": _finite(priority) or 0.0, "gpu_type": wanted.kind}
     for field, key in _TEXT_KEYS.items():
         fields[field] = text(record, key)
+    fields["array_job"] = str(whole(record, "array_job_id") or "")
     for field, value in (
-        ("time_limit", number(record, "time_limit")), ("nodes_wanted", float(count) if count else None),
+        ("array_task", number(record, "array_task_id")), ("time_limit", number(record, "time_limit")),
+        ("nodes_wanted", float(count) if count else None),
         ("deadline_date", date(record, "deadline")),
     ):  # fmt: skip
         if value is not None and _finite(value) is not None:
@@ -154,7 +164,7 @@ def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> Observ
     if not state.has_ended and not unsupported:
         unsupported = misfits.unsupported(record, max(count, 1))
     return ObservedJob(
-        name=str(id),
+        name=name,
         state=state,
         gpus=wanted.count,
         nodes=count,
@@ -184,7 +194,7 @@ def _finite(value: float | None) -> float | None:
 def _unread_job(record: Mapping[str, Any], at: int, facts: Mapping[str, NodeFacts], why: str) -> ObservedJob:
     """A job of which something is not understood: it occupies all GPUs of its nodes, unless it has ended for sure."""
     try:
-        name = f"{whole(record, 'job_id') or f'record {at + 1}'}"
+        name = name_of(record)
     except UnknownJson:
         name = f"record {at + 1}"
     try:
@@ -240,8 +250,6 @@ def _begins_later(record: Mapping[str, Any], reason: str, now: float) -> bool:
 def _requested_gpus(record: Mapping[str, Any]) -> tuple[GpuCount, str]:
     """The GPUs that a job requests in all, and why the job cannot be managed, else ""."""
     nodes, tasks = whole(record, "node_count") or 1, whole(record, "tasks") or 1
-    if text(record, "array_task_string"):
-        return GpuCount(), "it is an array of jobs that are not separate yet; submit them as single jobs"
     if whole(record, "het_job_id"):
         return GpuCount(), "it is a part of a heterogeneous job"
     slices = 0
