@@ -290,7 +290,10 @@ def test_every_action_by_rest(service: SlurmService) -> None:
                 assert wait_for(name, JobState.RUNNING).allocation == {"g5": 3}
             service.run("scancel", name)
         array = service.run(*words, "--array=5-7")
-        alone.act(Action(ActionKind.START, f"{array}_6", {"g4": 1}, "gsdsl step 1"))
+        start = Action(ActionKind.START, f"{array}_6", {"g4": 1}, "gsdsl step 1")
+        with pytest.raises(ActionRefused, match="changes no single task"):
+            alone.act(start)
+        with_commands.act(start)
         assert wait_for(f"{array}_6", JobState.RUNNING).allocation == {"g4": 1}
         assert {alone.observe().jobs[f"{array}_{task}"].held for task in (5, 7)} == {True}
         service.run("scancel", array)

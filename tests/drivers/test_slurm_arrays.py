@@ -144,6 +144,17 @@ def test_shadow_plans_obey_the_limit_and_tasks_arrive_when_it_lets_them(
     assert all(jobs[f"1_{job.task}"].arrived <= job.started for job in tasks)
 
 
+def test_a_planned_task_leaves_at_once_when_another_one_has_started(
+    tmp_path: Path, plans: list[tuple[str, ...]]
+) -> None:
+    slurm = two_nodes()
+    slurm.submit_array(range(1, 4), at_once=1, gpus=1, seconds=40)
+    slurm.at.append((EPOCH + 7, lambda: slurm.change(["release", "1_2"])))
+    act(tmp_path, slurm, 8, acts=False)
+    assert {("1_1",), ("1_2",)} <= set(plans)
+    assert max(map(len, plans)) == 1
+
+
 def test_tasks_keep_the_nodes_that_their_user_asks_for(tmp_path: Path) -> None:
     slurm = two_nodes()
     tasks = slurm.submit_array(range(3), gpus=3, seconds=10, asked=("g2",))

@@ -96,6 +96,8 @@ class SlurmCluster:
 
     def act(self, action: Action) -> None:
         """Change a job. A start places a held job first and releases it last."""
+        if self.acts_by_rest and not self._uses_rest(action.job) and not self.commands.has("scontrol"):
+            raise ActionRefused("the REST interface of Slurm changes no single task, and there is no `scontrol`")
         match action.kind:
             case ActionKind.START:
                 self._start(action)
@@ -111,7 +113,7 @@ class SlurmCluster:
 
     def _start(self, action: Action) -> None:
         job, nodes = action.job, ",".join(action.allocation)
-        if self.acts_by_rest:
+        if self._uses_rest(job):
             self._tell_reason(action)
             self._change(job, {"nodelist": nodes}, ())
         else:
@@ -132,9 +134,13 @@ class SlurmCluster:
         asked = self._asked.get(action.job) or self._asked.get(array, "")
         return f"AdminComment={with_asked(action.reason, asked)}"
 
+    def _uses_rest(self, job: str) -> bool:
+        """Whether a job is changed by REST, which changes no single task of an array."""
+        return self.acts_by_rest and "_" not in job
+
     def _change(self, job: str, properties: Mapping[str, Any], words: Sequence[str]) -> None:
         """Change properties of a job by REST, else by `scontrol` with these words."""
-        if self.acts_by_rest and self.rest is not None:
+        if self.rest is not None and self._uses_rest(job):
             self.rest.change(job, properties)
         else:
             self.commands.change(("scontrol", *words))
