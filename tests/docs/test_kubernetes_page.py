@@ -85,6 +85,7 @@ def test_the_manifests() -> None:
         ("workloads", "patch"), ("workloads/status", "update"), ("admissionchecks/status", "update"),
         ("admissionchecks", "get"), ("resourceflavors", "get"),
     }  # fmt: skip
+    assert rules["kueue-bind"] == {("pods/binding", "create"), ("events", "create")}
     assert rules["scheduler-act"] == {("pods/binding", "create"), ("events", "create"), ("pods", "delete")}
 
 

@@ -184,6 +184,9 @@ def test_parts_against_brute_force() -> None:
     assert 30 < found < 570
     assert nodes_of_parts([2] * 500, {"g1": 400, "g2": 600}) is not None
     assert nodes_of_parts([2] * 500, {"g1": 401, "g2": 599}) is None
+    rooms = {f"g{number}": 8 for number in range(2000)}
+    assert nodes_of_parts([2, *[8] * 1999], {**rooms, "g7": 2}) is not None, "a leader and many workers"
+    assert nodes_of_parts([6] * 1000 + [4] * 500, dict.fromkeys(list(rooms)[:1000], 8)) is None
 
 
 def test_a_pod_fits_a_node_or_the_reason() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,10 +12,11 @@ from typing import Any
 
 from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, count, tables, text, texts
 from gpusched_dsl.drivers.kubernetes.api import Gone, KubernetesApi, ObjectChanged
+from gpusched_dsl.drivers.kubernetes.binding import PodBinder
 from gpusched_dsl.drivers.kubernetes.cluster_state import ClusterState, best_text
 from gpusched_dsl.drivers.kubernetes.dates import date_text
 from gpusched_dsl.drivers.kubernetes.demands import Misfits
-from gpusched_dsl.drivers.kubernetes.objects import HOSTNAME, annotations_of, labels, metadata, spec, status
+from gpusched_dsl.drivers.kubernetes.objects import HOSTNAME, annotations_of, gpus_of, labels, metadata, spec, status
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
 from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
 from gpusched_dsl.drivers.kubernetes.workloads import (
@@ -24,12 +26,16 @@ from gpusched_dsl.drivers.kubernetes.workloads import (
     LEFT_OUT,
     NODES,
     OF_KUEUE,
+    OWN_WORKLOAD,
     PENDING,
     READY,
     REJECTED,
     RETRY,
     WORKLOAD,
+    PodSet,
+    PodsOfSets,
     WorkloadReader,
+    binds_pods,
     check_of,
     checks_of,
     flavors_of,
@@ -49,7 +55,7 @@ CONTROLLER = "gpusched-dsl/plan"  # `controllerName` of our admission checks
 ATTEMPTS = 5  # at a change that somebody else makes at the same time
 LONGEST_MESSAGE = 1000
 _KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "check": str, "node_label": str, "boost": int, "retry_seconds": (int, float), "left_out": str,
+    "check": str, "node_label": str, "boost": int, "retry_seconds": (int, float), "left_out": str, "scheduler": str,
 }  # fmt: skip
 ANSWERS = {"wait": PENDING, "admit": READY, "reject": REJECTED}
 
@@ -58,9 +64,11 @@ ANSWERS = {"wait": PENDING, "admit": READY, "reject": REJECTED}
 class KueueCluster:
     """Workloads whose ClusterQueue has our admission check.
 
-    A start answers `Ready` with the node of each pod set. If Kueue has not reserved quota yet, it raises the priority
-    of the Workload by `boost` instead. A hold answers `Retry` after `retry_seconds`; without them, waiting Workloads
-    keep their quota, and the check stays `Pending`. `left_out` is the answer for Workloads that are left out.
+    A start answers `Ready` with the node of each pod set. Pods that name the `scheduler` are bound instead, each to its
+    node, when all of them have been made; so a pod set may have several nodes. If Kueue has not reserved quota yet, a
+    start raises the priority of the Workload by `boost`. A hold answers `Retry` after `retry_seconds`; without them,
+    waiting Workloads keep their quota, and the check stays `Pending`. `left_out` is the answer for Workloads that are
+    left out.
     """
 
     api: KubernetesApi
@@ -70,6 +78,7 @@ class KueueCluster:
     boost: int = 1000
     retry_seconds: int | None = None
     left_out: str = "wait"
+    scheduler: str = "gpusched-dsl"
     now: Callable[[], float] = time.time
     fields: frozenset[str] = field(init=False)
 
@@ -90,6 +99,7 @@ class KueueCluster:
             connect(settings), selection_of(settings), settings.get("check", cls.check),
             settings.get("node_label", cls.node_label), settings.get("boost", cls.boost),
             None if retry is None else int(retry), left_out,
+            settings.get("scheduler", cls.scheduler),
         )  # fmt: skip
 
     # --- observe -----------------------------------------------------------------------------------------------------
@@ -108,7 +118,7 @@ class KueueCluster:
         misfits = Misfits(state.raw_nodes, state.reserved, chosen.gpus.resource)
         reader = WorkloadReader(
             self.check, chosen.gpus, self.node_label, hosts, self.retry_seconds is not None, chosen.extra or {},
-            misfits, cache(self._flavor),
+            misfits, cache(self._flavor), self.scheduler,
         )  # fmt: skip
         keys = _keys(workloads)
         own: dict[str, list[Json]] = {}
@@ -182,15 +192,16 @@ class KueueCluster:
         check = check_of(workload, self.check)
         match action.kind:
             case ActionKind.START:
-                updates = self._updates(workload, action)
                 if is_admitted(workload):
-                    raise ActionRefused("the Workload is admitted already")
+                    self._bind(workload, action)
+                    return
+                updates = self._updates(workload, action)
                 if has_quota(workload) and check is not None and check.get("state") == PENDING:
                     self._answer(path, workload, READY, action.reason, podSetUpdates=updates)
                 else:
                     self._note(path, workload, action)
             case ActionKind.HOLD if has_quota(workload) and check is not None:
-                if is_admitted(workload):
+                if is_admitted(workload) and (not self._binds(workload) or self._pods_of(workload).runs):
                     raise ActionRefused("the Workload is admitted already")
                 self._answer(path, workload, RETRY, action.reason, **self._after())
             case ActionKind.HOLD:
@@ -223,31 +234,71 @@ class KueueCluster:
         version = metadata(workload).get("resourceVersion")
         self.api.merge(path, {"metadata": {"annotations": changes, "resourceVersion": version}})
 
+    def _sets(self, workload: Json) -> list[PodSet]:
+        return [one for one in pod_sets(workload, self.selection.gpus) if one.gpus]
+
+    def _binds(self, workload: Json) -> bool:
+        return binds_pods(self._sets(workload), self.scheduler)
+
+    def _pods_of(self, workload: Json) -> PodsOfSets:
+        """The pods with GPUs of a Workload, as they are now."""
+        keys, space = _keys([workload]), text(metadata(workload).get("namespace"))
+        pods = [pod for pod in self.api.list(f"/api/v1/namespaces/{space}/pods") if _uid_of(pod, keys) is not None]
+        pods = [pod for pod in pods if gpus_of(pod, self.selection.gpus)]
+        return PodsOfSets.of(pods, sum(one.count for one in self._sets(workload)))
+
+    def _bind(self, workload: Json, action: Action) -> None:
+        """Bind the pods of an admitted Workload, all at once."""
+        if not self._binds(workload):
+            raise ActionRefused("the Workload is admitted already")
+        pods = self._pods_of(workload)
+        if not pods.is_complete:
+            raise ActionRefused("not all of its pods have been made")
+        self._updates(workload, action)  # the nodes must suit the flavors
+        binder = PodBinder(self.api, self.selection.gpus, self.scheduler, self.now)
+        binder.bind(pods.waiting, [*pods.bound, *pods.done], action)
+
     def _updates(self, workload: Json, action: Action) -> list[Json]:
-        """The node of each pod set with GPUs. Raises ActionRefused if the pod sets do not fit the nodes."""
-        sets = [one for one in pod_sets(workload, self.selection.gpus) if one.gpus]
-        chosen = nodes_of_parts([one.gpus for one in sets], action.allocation)
+        """The node of each pod set with GPUs, or a note for pods that we bind. Raises ActionRefused for a misfit."""
+        sets, binds = self._sets(workload), self._binds(workload)
+        owner = [one for one in sets for _ in range(one.count if binds else 1)]
+        chosen = nodes_of_parts([one.each if binds else one.gpus for one in owner], action.allocation)
         if chosen is None:
             sizes = ", ".join(f"{one.name} {one.gpus}" for one in sets)
             message = f"pod sets with {sizes} GPUs do not fit {dict(action.allocation)}: each goes to one node"
+            if binds:
+                sizes = ", ".join(f"{one.name} {one.count} x {one.each}" for one in sets)
+                message = f"pods with {sizes} GPUs do not fit {dict(action.allocation)}"
+            elif any(one.count > 1 for one in sets):
+                message += f", unless its pods name the scheduler `{self.scheduler}`"
             raise ActionRefused(message)
         flavors = flavors_of(workload, self.selection.gpus.resource)
         updates = []
-        for one, name in zip(sets, chosen, strict=True):
-            try:
-                node = self.api.get(f"/api/v1/nodes/{name}")
-            except Gone:
-                raise ActionRefused(f"there is no node `{name}`") from None
-            host = labels(node).get(self.node_label)
-            if host is None:
-                raise ActionRefused(f"node `{name}` has no label `{self.node_label}`")
-            wanted = {**self._flavor(flavors.get(one.name, "")), **texts(spec(one.template).get("nodeSelector"))}
-            missing = [f"{key}={value}" for key, value in wanted.items() if labels(node).get(key) != value]
-            if missing:
-                needs = ", ".join(missing)
-                raise ActionRefused(f"node `{name}` does not have {needs}, which pod set `{one.name}` needs")
-            updates.append({"name": one.name, "nodeSelector": {self.node_label: host}})
+        for one in sets:
+            parts = Counter(name for of, name in zip(owner, chosen, strict=True) if of.name == one.name)
+            found = [self._host(one, name, flavors.get(one.name, "")) for name in parts]
+            if binds:
+                noted = json.dumps({name: number * one.each for name, number in parts.items()})
+                workload_name = text(metadata(workload).get("name"))
+                updates.append({"name": one.name, "annotations": {NODES: noted, OWN_WORKLOAD: workload_name}})
+            else:
+                updates.append({"name": one.name, "nodeSelector": {self.node_label: found[0]}})
         return updates
+
+    def _host(self, one: PodSet, name: str, flavor: str) -> str:
+        """The value of the node label of a node. Raises ActionRefused if the node does not suit a pod set."""
+        try:
+            node = self.api.get(f"/api/v1/nodes/{name}")
+        except Gone:
+            raise ActionRefused(f"there is no node `{name}`") from None
+        host = labels(node).get(self.node_label)
+        if host is None:
+            raise ActionRefused(f"node `{name}` has no label `{self.node_label}`")
+        wanted = {**self._flavor(flavor), **texts(spec(one.template).get("nodeSelector"))}
+        missing = [f"{key}={value}" for key, value in wanted.items() if labels(node).get(key) != value]
+        if missing:
+            raise ActionRefused(f"node `{name}` does not have {', '.join(missing)}, which pod set `{one.name}` needs")
+        return host
 
     def _flavor(self, name: str) -> Mapping[str, str]:
         """The labels of nodes of a flavor; none where it cannot be read, as in shadow mode."""
@@ -278,7 +329,7 @@ def _uid_of(pod: Json, keys: Mapping[tuple[str, str], str]) -> str | None:
     """The uid of the Workload of a pod. Raises UnknownValue."""
     known = metadata(pod)
     found = [("uid", text(known.get("uid")))]
-    named = annotations_of(pod).get(WORKLOAD)
+    named = annotations_of(pod).get(WORKLOAD) or annotations_of(pod).get(OWN_WORKLOAD)
     if named:
         found.append(("name", f"{text(known.get('namespace'))}/{named}"))
     found += [("uid", text(owner.get("uid"))) for owner in tables(known.get("ownerReferences"))]

@@ -5,29 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, table, text
 from gpusched_dsl.drivers.kubernetes.api import Gone, KubernetesApi, ObjectChanged
+from gpusched_dsl.drivers.kubernetes.binding import PodBinder
 from gpusched_dsl.drivers.kubernetes.cluster_state import ClusterState
-from gpusched_dsl.drivers.kubernetes.dates import date_text
-from gpusched_dsl.drivers.kubernetes.demands import Misfits, misfit
+from gpusched_dsl.drivers.kubernetes.demands import Misfits
 from gpusched_dsl.drivers.kubernetes.objects import (
-    add_reservation,
     gpus_of,
     metadata,
     name_of,
-    node_of,
     owner_of,
-    requests,
     spec,
-    sum_reservations,
 )
-from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
 from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
 from gpusched_dsl.drivers.kubernetes.units import FIELDS, PodGroup, observed_unit, template_of, units_of
-from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, Observation
+from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, Observation
 
 DEFAULT = "default-scheduler"
 _KEYS: Mapping[str, type | tuple[type, ...]] = {"scheduler": str}
@@ -77,6 +71,10 @@ class PodScheduler:
         return Observation({job.name: job for job in found}, state.nodes, tuple(state.unread))
 
     @property
+    def _binder(self) -> PodBinder:
+        return PodBinder(self.api, self.selection.gpus, self.scheduler, self.now)
+
+    @property
     def _place(self) -> str:
         return "" if self.selection.namespace is None else f"/namespaces/{self.selection.namespace}"
 
@@ -106,7 +104,7 @@ class PodScheduler:
             unit = self._unit(action.job)
             match action.kind:
                 case ActionKind.START:
-                    self._start(unit, action)
+                    self._binder.bind(unit.unbound, unit.bound, action)
                 case ActionKind.HOLD:
                     self._delete(unit, unit.bound, action)
                 case ActionKind.REQUEUE:
@@ -137,73 +135,15 @@ class PodScheduler:
             return PodGroup(thing, [pod for pod in pods if owner_of(pod, "Job") == metadata(thing).get("uid")])
         raise Gone(job)
 
-    def _start(self, unit: PodGroup, action: Action) -> None:
-        """Bind all waiting pods, after a check that each fits. Raises ActionRefused before the first one is bound."""
-        missing = dict(action.allocation)
-        for pod in unit.bound:
-            missing[node_of(pod)] = missing.get(node_of(pod), 0) - gpus_of(pod, self.selection.gpus)
-        waiting = unit.unbound
-        sizes = [gpus_of(pod, self.selection.gpus) for pod in waiting]
-        if any(left < 0 for left in missing.values()):
-            raise ActionRefused("a part of it runs on another node")
-        chosen = nodes_of_parts(sizes, missing)
-        if not waiting or chosen is None:
-            raise ActionRefused(f"waiting pods with {sizes} GPUs do not fit {missing}")
-        self._check_fit(waiting, chosen)
-        for pod, node in zip(waiting, chosen, strict=True):
-            known = metadata(pod)
-            path = f"/api/v1/namespaces/{known['namespace']}/pods/{known['name']}/binding"
-            self.api.create(path, {
-                "apiVersion": "v1", "kind": "Binding",
-                "metadata": {"name": known["name"], "namespace": known["namespace"], "uid": known["uid"]},
-                "target": {"apiVersion": "v1", "kind": "Node", "name": node},
-            })  # fmt: skip
-            self._tell(pod, "Scheduled", f"{action.reason} (assigned to {node})")
-
-    def _check_fit(self, pods: Sequence[Json], chosen: Sequence[str]) -> None:
-        """Raises ActionRefused if a node is gone, or has no room, or does not suit a pod."""
-        nodes: dict[str, Json] = {}
-        used: dict[str, dict[str, Decimal]] = {}
-        for pod, name in zip(pods, chosen, strict=True):
-            if name not in nodes:
-                try:
-                    nodes[name] = self.api.get(f"/api/v1/nodes/{name}")
-                except Gone:
-                    raise ActionRefused(f"there is no node `{name}`") from None
-                used[name] = sum_reservations(
-                    list(self.api.list("/api/v1/pods", fieldSelector=f"spec.nodeName={name}"))
-                )
-            why = misfit(pod, nodes[name], used[name])
-            if why is not None:
-                raise ActionRefused(why)
-            add_reservation(used[name], requests(pod))
-
     def _delete(self, unit: PodGroup, pods: Sequence[Json], action: Action) -> None:
         """Delete pods of a Job, which makes new ones."""
         if unit.controller is None:
             raise ActionRefused("a pod without a Job is not made again: it would be lost")
         for pod in pods:
             known = metadata(pod)
-            self._tell(pod, "Preempted", action.reason)
+            self._binder.tell(pod, "Preempted", action.reason)
             body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": known["uid"]}}
             try:
                 self.api.delete(f"/api/v1/namespaces/{known['namespace']}/pods/{known['name']}", body)
             except Gone:
                 continue
-
-    def _tell(self, pod: Json, reason: str, message: str) -> None:
-        """Record the reason as an event of the pod. The action does not depend on it."""
-        known, now = metadata(pod), date_text(self.now())
-        body = {
-            "apiVersion": "v1", "kind": "Event", "type": "Normal", "reason": reason, "message": message,
-            "metadata": {"generateName": f"{known['name'][:200]}.", "namespace": known["namespace"]},
-            "involvedObject": {
-                "apiVersion": "v1", "kind": "Pod", "name": known["name"], "namespace": known["namespace"],
-                "uid": known["uid"],
-            },
-            "source": {"component": self.scheduler}, "firstTimestamp": now, "lastTimestamp": now, "count": 1,
-        }  # fmt: skip
-        try:
-            self.api.create(f"/api/v1/namespaces/{known['namespace']}/events", body)
-        except (ObjectChanged, Gone, ActionRefused, ClusterUnavailable):
-            return

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from gpusched_dsl.data.kubernetes.values import Json, count, integer, table, tables, text
 from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.kubernetes.demands import Misfits
+from gpusched_dsl.drivers.kubernetes.gang_fields import GANG_FIELDS, gang_fields
 from gpusched_dsl.drivers.kubernetes.objects import (
     Gpus,
     condition,
@@ -27,7 +28,7 @@ from gpusched_dsl.drivers.kubernetes.objects import (
 from gpusched_dsl.drivers.kubernetes.workloads import marks
 from gpusched_dsl.drivers.protocol import Allocation, Field, JobState, ObservedJob
 
-FIELDS = frozenset({"namespace", "job_name", "priority", "priority_class", "time_limit", "pods"})
+FIELDS = GANG_FIELDS | {"namespace", "job_name", "priority", "priority_class", "time_limit"}
 
 
 @dataclass
@@ -110,7 +111,7 @@ def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str], misfits:
         started=min(times) if has_run and times else None,
         ended=_end_time(unit, state),
         restarts=0 if unit.controller is None else count(status(unit.controller).get("failed")),
-        fields=_fields(unit, template, extra),
+        fields=_fields(unit, template, each, extra),
         unsupported=_unsupported_reason(unit, template),
         partly_started=partly,
         reason=_waiting_reason(unit) if state in (JobState.PENDING, JobState.BLOCKED) else "",
@@ -179,7 +180,7 @@ def _ran_on(unit: PodGroup, gpus: Gpus) -> Allocation:
     return found
 
 
-def _fields(unit: PodGroup, template: Json, extra: Mapping[str, str]) -> Mapping[str, Field]:
+def _fields(unit: PodGroup, template: Json, each: int, extra: Mapping[str, str]) -> Mapping[str, Field]:
     pod = spec(template)
     limit = spec(unit.thing).get("activeDeadlineSeconds", pod.get("activeDeadlineSeconds"))
     found: dict[str, Field] = {
@@ -187,7 +188,7 @@ def _fields(unit: PodGroup, template: Json, extra: Mapping[str, str]) -> Mapping
         "job_name": text(metadata(unit.thing).get("name")),
         "priority": float(integer((spec(unit.pods[0]) if unit.pods else pod).get("priority"))),
         "priority_class": text(pod.get("priorityClassName")),
-        "pods": unit.wanted,
+        **gang_fields([(unit.wanted, each)]),
     }
     if limit is not None:
         found["time_limit"] = float(count(limit))

@@ -9,6 +9,7 @@ from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, count, integ
 from gpusched_dsl.data.sources.json_keys import decode_distinct
 from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.kubernetes.demands import Misfits
+from gpusched_dsl.drivers.kubernetes.gang_fields import GANG_FIELDS, gang_fields
 from gpusched_dsl.drivers.kubernetes.objects import (
     Gpus,
     annotations_of,
@@ -29,9 +30,12 @@ from gpusched_dsl.drivers.protocol import Allocation, Field, JobState, ObservedJ
 GROUP = "/apis/kueue.x-k8s.io/v1beta2"
 BOOST = "kueue.x-k8s.io/priority-boost"
 NODES = "gpusched-dsl/nodes"  # the annotation with the wanted GPUs by node
+OWN_WORKLOAD = "gpusched-dsl/workload"  # the annotation of pods that we bind, with the name of their Workload
 WORKLOAD = "kueue.x-k8s.io/workload"
 OF_KUEUE = ("kueue.x-k8s.io/podset", "kueue.x-k8s.io/queue-name", WORKLOAD)
-FIELDS = frozenset({"namespace", "queue", "cluster_queue", "priority", "priority_class", "job_name", "time_limit"})
+FIELDS = GANG_FIELDS | {
+    "namespace", "queue", "cluster_queue", "priority", "priority_class", "job_name", "time_limit"
+}  # fmt: skip
 PENDING, READY, RETRY, REJECTED = "Pending", "Ready", "Retry", "Rejected"
 
 
@@ -92,10 +96,22 @@ def is_admitted(workload: Json) -> bool:
     return condition(workload, "Admitted") is not None
 
 
+def binds_pods(sets: Sequence[PodSet], scheduler: str) -> bool:
+    """Whether pods of these pod sets wait for this scheduler. Raises UnknownValue if only those of some sets do."""
+    named = {text(spec(one.template).get("schedulerName")) == scheduler for one in sets}
+    if len(named) > 1:
+        raise UnknownValue(f"only some of its pod sets name the scheduler `{scheduler}`")
+    return True in named
+
+
 def wanted_nodes(workload: Json) -> Allocation:
     """The nodes that an earlier action has noted, empty without: the annotation may have any content."""
+    return _noted(annotations_of(workload))
+
+
+def _noted(annotations: Mapping[str, str]) -> Allocation:
     try:
-        noted = decode_distinct(annotations_of(workload).get(NODES, "{}"))
+        noted = decode_distinct(annotations.get(NODES, "{}"))
         return {node: count(gpus) for node, gpus in table(noted).items()}
     except (ValueError, RecursionError, UnknownValue):
         return {}
@@ -105,7 +121,7 @@ def wanted_nodes(workload: Json) -> Allocation:
 class WorkloadReader:
     """`hosts` are nodes by their value of the node label; `retries`: whether waiting Workloads give their quota back;
     `extra` are further fields by the label or annotation that has them. Without `misfits` Workloads may run on every
-    node; `flavor_labels` gives the labels of nodes of a flavor.
+    node; `flavor_labels` gives the labels of nodes of a flavor. Pods that name the `scheduler` are bound by us.
     """
 
     check: str
@@ -116,6 +132,7 @@ class WorkloadReader:
     extra: Mapping[str, str]
     misfits: Misfits | None = None
     flavor_labels: Callable[[str], Mapping[str, str]] = lambda name: {}
+    scheduler: str = "gpusched-dsl"
 
     def observe_workload(self, workload: Json, pods: Sequence[Json]) -> ObservedJob:
         """A Workload as a job; `pods` are its own. Raises UnknownValue."""
@@ -124,8 +141,14 @@ class WorkloadReader:
         with_gpus = [one for one in sets if one.gpus]
         check = check_of(workload, self.check)
         state = self._state(workload, check)
+        binds = binds_pods(with_gpus, self.scheduler)
+        gang = PodsOfSets.of(pods, sum(one.count for one in with_gpus)) if binds else None
+        starts = gang is not None and state is JobState.RUNNING and not gang.runs
+        if starts:
+            state = JobState.PENDING
         held, pinned = self._hold_state(workload, check) if state is JobState.PENDING else (False, ())
-        used = self._allocation(workload, pods, sets)
+        used = self._allocation(workload, pods, sets) if gang is None else self._bound(workload, gang)
+        partly = starts and gang is not None and gang.is_complete
         occupies = state is JobState.RUNNING or is_admitted(workload)
         evictions = tables(table(status(workload).get("schedulingStats")).get("evictions"))
         has_run = is_admitted(workload) or state.has_ended
@@ -133,9 +156,9 @@ class WorkloadReader:
             name=name_of(workload),
             state=state,
             gpus=total,
-            nodes=1 if len(with_gpus) == 1 else 0,
+            nodes=1 if sum(one.count for one in with_gpus) == 1 else 0,
             held=held,
-            pinned=pinned,
+            pinned=tuple(used) if partly else pinned,
             allocation=used if occupies and not state.has_ended else {},
             ran_on=used if state.has_ended else {},
             submitted=seconds(metadata(workload).get("creationTimestamp")),
@@ -144,6 +167,7 @@ class WorkloadReader:
             restarts=sum(count(one.get("count")) for one in evictions),
             fields=self._fields(workload, sets),
             unsupported="" if total else f"it requests no {self.gpus.resource}",
+            partly_started=partly,
             asks=state is JobState.PENDING and check is not None and check.get("state") == PENDING
             and has_quota(workload) and not text(check.get("message")).startswith(LEFT_OUT),
             reason=self._waiting_reason(workload) if state in (JobState.PENDING, JobState.BLOCKED) else "",
@@ -169,7 +193,8 @@ class WorkloadReader:
             wanted = tuple(wanted_nodes(workload))
             return not wanted, wanted
         if answer == READY:
-            return False, tuple(node for _, node in self._chosen_nodes(check))
+            chosen = [node for _, node in self._chosen_nodes(check)] or [*_answered_nodes(check)]
+            return False, tuple(dict.fromkeys(chosen))
         if answer in (RETRY, REJECTED) or not self.retries:
             return True, ()
         return False, ()
@@ -195,6 +220,18 @@ class WorkloadReader:
         for pod in pods:
             if node_of(pod) and (not has_ended(pod) or condition(workload, "Finished") is not None):
                 found[node_of(pod)] = found.get(node_of(pod), 0) + gpus_of(pod, self.gpus)
+        return found
+
+    def _bound(self, workload: Json, gang: PodsOfSets) -> Allocation:
+        """The GPUs by node of pods that we bind. While one is made again, its place is that of our answer."""
+        ended = condition(workload, "Finished") is not None
+        found: dict[str, int] = {}
+        for pod in (*gang.bound, *gang.done, *(gang.failed if ended else ())):
+            found[node_of(pod)] = found.get(node_of(pod), 0) + gpus_of(pod, self.gpus)
+        answered = _answered_nodes(check_of(workload, self.check))
+        is_between = bool(gang.bound) and not gang.is_complete and not ended
+        if is_between and all(answered.get(node, 0) >= gpus for node, gpus in found.items()):
+            return answered
         return found
 
     def _waits_for(self, workload: Json) -> list[str]:
@@ -233,6 +270,7 @@ class WorkloadReader:
             "priority": float(integer(spec(workload).get("priority"))),
             "priority_class": text(reference.get("name")) or text(spec(workload).get("priorityClassName")),
             "job_name": text((owners[0] if owners else metadata(workload)).get("name")),
+            **gang_fields([(one.count, one.each) for one in sets]),
         }
         if limit is not None:
             found["time_limit"] = float(count(limit))
@@ -241,6 +279,51 @@ class WorkloadReader:
 
 LEFT_OUT = "left out by gsdsl: "
 DONE = frozenset({"Succeeded", "JobFinished", "OwnerSucceeded"})
+
+
+def _answered_nodes(check: Json | None) -> dict[str, int]:
+    """The GPUs by node of all pod sets of an answer whose pods we bind."""
+    found: dict[str, int] = {}
+    for update in tables((check or {}).get("podSetUpdates")):
+        for node, gpus in _noted(texts(update.get("annotations"))).items():
+            found[node] = found.get(node, 0) + gpus
+    return found
+
+
+@dataclass(frozen=True)
+class PodsOfSets:
+    """The pods with GPUs of a Workload: those that may get a node, those bound, and those that have ended.
+
+    `wanted` is their number in all pod sets.
+    """
+
+    waiting: tuple[Json, ...]
+    bound: tuple[Json, ...]
+    done: tuple[Json, ...]
+    failed: tuple[Json, ...]
+    wanted: int
+
+    @classmethod
+    def of(cls, pods: Sequence[Json], wanted: int) -> PodsOfSets:
+        active = [pod for pod in pods if not has_ended(pod) and not is_leaving(pod)]
+        ended = [pod for pod in pods if has_ended(pod) and node_of(pod)]
+        return cls(
+            tuple(pod for pod in active if not node_of(pod) and not spec(pod).get("schedulingGates")),
+            tuple(pod for pod in active if node_of(pod)),
+            tuple(pod for pod in ended if status(pod).get("phase") == "Succeeded"),
+            tuple(pod for pod in ended if status(pod).get("phase") == "Failed"),
+            wanted,
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pods have been made, without gates."""
+        return len(self.waiting) + len(self.bound) + len(self.done) >= self.wanted
+
+    @property
+    def runs(self) -> bool:
+        """Whether all pods have a node, or some run while others are made again."""
+        return bool(self.bound or self.done) and not (self.waiting and self.is_complete)
 
 
 def marks(extra: Mapping[str, str], things: Sequence[Json]) -> dict[str, str]:
