@@ -239,6 +239,29 @@ def test_an_ended_session(served: Client) -> None:
     assert (state["state"], state["result"]["plans"]) == ("ended", 2)
 
 
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_deleted_session_is_unknown_and_its_journal_goes_on(ends: bool, tmp_path: Path) -> None:
+    records = tmp_path / "records"
+    path = "/v1/sessions/prod"
+    with running(tmp_path, records=records) as (client, _):
+        assert client("POST", "/v1/sessions", {"name": "prod", "seed": 3})[0] == 201
+        client.events("prod", arrival(1))
+        if ends:
+            client.events("prod", {"version": 1, "id": "e9", "kind": "end", "time": 2})
+        assert client("DELETE", path)[0] == 200
+        assert client("GET", path)[0] == 404
+        assert client("POST", f"{path}/events", arrival(2))[0] == 404
+    with running(tmp_path, records=records) as (client, _):
+        assert client("GET", path)[0] == 404
+        status, answer = client("POST", "/v1/sessions", {"name": "prod", "seed": 4})
+        assert (status, answer["error"]["code"]) == (422, "GSM5104")
+        status, state = client("POST", "/v1/sessions", {"name": "prod", "seed": 3})
+        assert (status, state["state"], state["decision"]) == (201, "ended" if ends else "open", 2 if ends else 1)
+        if not ends:
+            assert client.events("prod", arrival(1))[0]["duplicate"]
+            assert [r["kind"] for r in client.events("prod", arrival(2))] == ["ack", "decision"]
+
+
 def test_a_defect_ends_only_its_session(tmp_path: Path) -> None:
     def fail(record: object) -> None:
         raise RuntimeError("no disk")

@@ -109,6 +109,10 @@ class _Run:
                 )
         elif rules[0].name == "max_min":
             place_ways_of_gangs(work, future, used, plan, self._order_of_ways(), guard)
+            wide = queue[~np.isin(queue, work.job[self._possible_ways(np.arange(len(work.job)))])]
+            if len(wide):  # nodes of one kind are too few for them: they have no shares
+                never = np.full(len(plan.runs), np.inf)
+                place_gangs(work, future, used, plan, wide, False, 0, never, guard)
         else:
             waits = any(rule.name == "wait" for rule in rules)
             reservations = 0

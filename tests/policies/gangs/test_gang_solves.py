@@ -177,3 +177,18 @@ def test_a_gang_gets_the_types_that_the_keys_put_first(keys: str, tmp_path: Path
     )
     result = loaded(tmp_path, text).solve("S", backend="Cheap")
     assert sorted(result.placement["node"]) == ["n1", "n2"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_gang_too_large_for_each_type_of_node_gets_several(seed: int, tmp_path: Path) -> None:
+    """`MaxMin` places gangs on nodes of one size; one that fits only on several sizes runs as well."""
+    rng = np.random.default_rng(seed)
+    gpus = rng.integers(1, 4, size=4).tolist()
+    sums = [size * gpus.count(size) for size in set(gpus)]
+    workers = sum(gpus) - seed // 2 if seed % 2 else int(rng.integers(1, sum(gpus) + 1))
+    model = loaded(tmp_path, text_of(gpus, [0, 0, 1, 1], [(workers, 2.0, 1.0, 50.0)]))
+    placed = model.solve(backend="MaxMin").placement
+    assert placed is not None
+    on = {gpus[int(row["node"][1:])] for row in placed.to_dicts()}
+    assert sum(row["workers"] for row in placed.to_dicts()) == workers
+    assert (len(on) == 1) == (workers <= max(sums))
