@@ -9,6 +9,13 @@ from pathlib import Path
 from gpusched_dsl.data.formats.shape import Raw
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreadable, expand_gzip, read_bytes
 from gpusched_dsl.inspecting.doubts import doubts_of
+from gpusched_dsl.inspecting.readers.kubernetes import read_objects
+from gpusched_dsl.inspecting.readers.kubernetes_documents import (
+    has_objects,
+    is_kubeconfig,
+    objects_of,
+    read_kubeconfig,
+)
 from gpusched_dsl.inspecting.readers.sacct import read_sacct
 from gpusched_dsl.inspecting.readers.slurm import read_live_slurm, read_slurm
 from gpusched_dsl.inspecting.readers.slurm_documents import is_saved, saved_documents
@@ -23,13 +30,13 @@ _GZIP = b"\x1f\x8b"
 def read_snapshot(
     source: str, limits: FileLimits, *, form: str | None = None, zone: str = "UTC", nodes: str | None = None
 ) -> ClusterSnapshot:
-    """Read a file, a folder with outputs of Slurm, or `slurm` by its commands.
+    """Read a file, a folder with outputs of Slurm or `kubectl`, `slurm` by its commands, or a cluster by a kubeconfig.
 
     `form` is the name of the format of a file, or None to recognise it. `nodes` states the nodes of a source that has
     only jobs, as `--nodes`.
 
     Raises Unreadable: GSM2001 for a file that is not there, GSM2008 and more for one that cannot be read, GSM5601 for a
-    format that is not recognised, GSM5602 for nodes that are stated in another form, GSM5603 without jobs of Slurm.
+    format that is not recognised, GSM5602 for stated nodes in another form, GSM5603 for a cluster that cannot be read.
     """
     stated, left_out = (None, []) if nodes is None else read_stated_nodes(nodes, limits)
     path = Path(source)
@@ -40,21 +47,45 @@ def read_snapshot(
         return replace(found, notes=(*found.notes, *doubts_of(found)))
     if not path.exists():
         raise Unreadable(Fault("GSM2001", f"data file `{source}` does not exist"))
+    raw, digest = _raw_of(path, source, limits)
+    files = {source: digest}
+    if form is None and (is_kubeconfig(raw) or has_objects(raw)):
+        if stated is not None:
+            raise Unreadable(Fault("GSM5602", f"`{source}` states its own nodes", help="omit `--nodes`"))
+        if is_kubeconfig(raw):
+            found, files = read_kubeconfig(path, zone), {}  # it has secrets
+        else:
+            found = read_objects(objects_of(raw), source, zone=zone)
+    else:
+        found = _read(raw, form, zone, stated)
+    unread = (*left_out, *found.unread)
+    return replace(found, files=files, unread=unread, notes=(*found.notes, *doubts_of(found)))
+
+
+def _raw_of(path: Path, source: str, limits: FileLimits) -> tuple[Raw, str]:
+    """The content of a file, expanded if it is compressed, and its hash."""
     content = read_bytes(DataFile(path.resolve(), source), limits)
     digest = hashlib.sha256(content).hexdigest()
     if content.startswith(_GZIP):
         content = expand_gzip(source, content, limits)
-    raw = Raw(source, content, limits=limits)
-    found = _read(raw, form, zone, stated)
-    unread = (*left_out, *found.unread)
-    return replace(found, files={source: digest}, unread=unread, notes=(*found.notes, *doubts_of(found)))
+    return Raw(source, content, limits=limits), digest
 
 
 def _read_folder(folder: Path, limits: FileLimits, zone: str) -> ClusterSnapshot:
     if is_saved(folder):
         return read_slurm(saved_documents(folder, limits), str(folder), limits, zone=zone)
-    message = f"folder `{folder}` has no saved outputs of Slurm"
-    help = "save them by the commands that `gsdsl inspect slurm --commands` prints"
+    objects, files = [], {}
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and path.name.endswith((".json", ".json.gz")):
+            raw, files[str(path)] = _raw_of(path, str(path), limits)
+            objects += list(objects_of(raw)) if has_objects(raw) else []
+    if objects:
+        return replace(read_objects(objects, str(folder), zone=zone), files=files)
+    message = f"folder `{folder}` has no saved outputs of Slurm or Kubernetes"
+    help = (
+        "save them by the commands that `gsdsl inspect slurm --commands` prints, or by "
+        "`kubectl get nodes,pods,jobs --all-namespaces -o json > cluster.json`"
+    )
     raise Unreadable(Fault("GSM5601", message, help=help))
 
 

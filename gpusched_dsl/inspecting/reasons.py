@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -138,11 +137,11 @@ def _limit_notes(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> list[tuple[st
     return [tuple(found) for found in notes]
 
 
-def reached_limits(snapshot: ClusterSnapshot) -> list[dict[str, Any]]:
-    """The limits that a waiting job would exceed now."""
+def reached_limits(snapshot: ClusterSnapshot) -> list[int]:
+    """The numbers of the limits that a waiting job would exceed now."""
     waiting = snapshot.jobs_in(SnapshotState.WAITING)
-    rows = [(row, snapshot.limits[at]) for at, row in enumerate(snapshot.limits.iter_rows(named=True))]
-    return [row for row, limit in rows if any(_limit_notes(replace(snapshot, limits=limit), waiting))]
+    limits = snapshot.limits
+    return [at for at in range(limits.height) if any(_limit_notes(replace(snapshot, limits=limits[at]), waiting))]
 
 
 _WORDS = {"user": "user", "team": "team", "qos": "QOS", "partition": "partition"}

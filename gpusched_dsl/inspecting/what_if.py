@@ -32,11 +32,11 @@ def what_if(snapshot: ClusterSnapshot, order: QueueOrder) -> list[ClusterChange]
         one = snapshot.nodes.filter((pl.col("gpu_type") == kind) & (pl.col("gpus") > 0))
         if one.height:
             found.append(_change(f"one more node of {_kind(kind)}", _with_node(snapshot, one), order))
-    for row in reached_limits(snapshot):
+    for at in reached_limits(snapshot):
+        row = snapshot.limits.row(at, named=True)
         doubled = snapshot.limits.with_columns(
-            pl.when(pl.struct(pl.all()) == pl.struct([pl.lit(v) for v in row.values()]))
-            .then(pl.col("gpus") * 2).otherwise("gpus").alias("gpus")
-        )  # fmt: skip
+            pl.when(pl.int_range(pl.len()) == at).then(pl.col("gpus") * 2).otherwise("gpus").alias("gpus")
+        )
         within = "".join(f" in {row[each]}" for each in ("team", "qos", "partition") if row[each])
         name = f"limit of {row['scope']} {row['owner'] or '(each)'}{within}"
         found.append(

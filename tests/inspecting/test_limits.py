@@ -10,6 +10,7 @@ from gpusched_dsl.inspecting.queue_simulation import QueueRule, present_state, s
 from gpusched_dsl.inspecting.reasons import waiting_reasons
 from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, LIMIT_COLUMNS, NODE_COLUMNS, ClusterSnapshot, frame
 from gpusched_dsl.inspecting.starts import QueueOrder
+from gpusched_dsl.inspecting.what_if import what_if
 
 JOBS = [
     {"job": f"{user}{at}", "user": user, "team": team, "qos": qos, "partitions": [partition], "gpu_types": types}
@@ -57,3 +58,17 @@ def start_now(limit: dict[str, Any]) -> dict[str, int]:
 )
 def test_limits_count_the_jobs_that_they_are_for(limit: dict[str, Any], expected: tuple[int, int, int]) -> None:
     assert tuple(start_now({**limit, "gpus": 2}).values()) == expected
+
+
+def test_only_limits_that_jobs_meet_are_doubled() -> None:
+    rows = [
+        {"job": f"j{at}", "user": "ann", "team": "red", "state": "waiting", "gpus": 2, "nodes": 1, "submitted": 0.0,
+         "limit": 60.0}
+        for at in range(4)
+    ]  # fmt: skip
+    limits = [{"scope": "user", "owner": "", "gpus": 2, "team": "red"}, {"scope": "team", "owner": "red", "gpus": 7}]
+    running = {**rows[0], "job": "r", "state": "running", "started": 0.0, "on_nodes": ["n"], "on_gpus": [2]}
+    nodes, jobs = frame([{"node": "n", "gpus": 16}], NODE_COLUMNS), frame([running, *rows], JOB_COLUMNS)
+    snapshot = ClusterSnapshot("t", 0.0, nodes, jobs, limits=frame(limits, LIMIT_COLUMNS))
+    texts = {change.text: change.starts_now for change in what_if(snapshot, QueueOrder(False, QueueRule.EASY))}
+    assert texts == {"as it is": 0, "one more node of the same type": 0, "limit of user (each) in red 2 -> 4 GPUs": 1}

@@ -7,7 +7,7 @@ from gpusched_dsl.cli.arguments.runs import add_run_choice
 from gpusched_dsl.cli.arguments.shared import ONLINE_HELP, add_html, add_json, add_memory_limit, add_methods, add_seed
 from gpusched_dsl.cli.arguments.values import path, port_number, positive_number, sample_count
 
-INSPECT_HELP = "`slurm`, a folder with its saved outputs, records of sacct, or a trace of jobs"
+INSPECT_HELP = "`slurm`, a kubeconfig, saved outputs of Slurm or kubectl, records of sacct, or a trace of jobs"
 
 
 def add_inspect_options(parser: Parser) -> None:

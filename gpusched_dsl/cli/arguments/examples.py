@@ -14,6 +14,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "inspect": (
         ("gsdsl inspect slurm", "a Slurm cluster, by its commands"),
+        ("gsdsl inspect ~/.kube/config", "a Kubernetes cluster, by its API"),
         ("gsdsl inspect sacct.txt --timezone Europe/Berlin", "a history of Slurm, by `sacct --parsable2`"),
         ("gsdsl inspect trace.swf --price 2.5", "a trace, with the price of a GPU-hour"),
     ),

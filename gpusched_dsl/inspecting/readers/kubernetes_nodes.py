@@ -1,0 +1,146 @@
+"""Nodes of Kubernetes in the columns of a snapshot, a row for each resource of GPUs, and the nodes that suit a pod."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from gpusched_dsl.data.kubernetes.requests import pod_requests
+from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, devices, quantity, table, texts
+from gpusched_dsl.drivers.kubernetes.demands import misfit
+from gpusched_dsl.drivers.kubernetes.objects import Gpus, labels, metadata, observed_node, spec, status
+from gpusched_dsl.inspecting.readers.left_out import LeftOut
+
+# Resources of GPUs: whole ones, shared ones, MIG slices of one size, and those of other vendors.
+_GPU = re.compile(
+    r"(?:nvidia\.com/(?:gpu(?:\.shared)?|mig-.+)|amd\.com/gpu.*|gpu\.intel\.com/\w+|habana\.ai/gaudi\w*)$"
+)
+_NO_DEVICES = ("gpu.intel.com/memory.max", "gpu.intel.com/millicores", "gpu.intel.com/tiles")
+_TYPE_LABELS = ("nvidia.com/gpu.product", "amd.com/gpu.product-name", "cloud.google.com/gke-accelerator",
+                "k8s.amazonaws.com/accelerator", "gpu.intel.com/product")  # fmt: skip
+_RACK_LABELS = ("topology.kubernetes.io/rack", "cloud.provider.com/topology-rack",
+                "topology.k8s.aws/network-node-layer-3", "cloud.google.com/gce-topology-subblock")  # fmt: skip
+_PLAIN = "nvidia.com/gpu"
+_OF_ONE = re.compile(r"hostname|matchFields")  # demands that may name single nodes
+_DEMANDS = ("nodeSelector", "affinity", "tolerations")
+NOWHERE = "no node suits"  # no name of a node or feature has spaces
+GIBIBYTE = Decimal(2**30)
+
+
+def gpu_requests(pod_spec: Json) -> dict[str, int]:
+    """The GPUs that a pod with this spec requests, by resource. Raises UnknownValue."""
+    return {name: number for name, amount in pod_requests(pod_spec).items() if is_gpu(name)
+            if (number := devices(amount))}  # fmt: skip
+
+
+def is_gpu(resource: str) -> bool:
+    """Whether a resource counts GPUs or parts of them."""
+    return bool(_GPU.match(resource)) and resource not in _NO_DEVICES
+
+
+@dataclass
+class KubernetesNodes:
+    """Rows of nodes, `rack_labels` first among the labels of racks. What jobs demand becomes features of the nodes."""
+
+    unread: LeftOut
+    rack_labels: Sequence[str] = ()
+    raw: dict[str, Json] = field(default_factory=dict)
+    offers: dict[str, dict[str, int]] = field(default_factory=dict)  # GPUs by node and resource
+    rows: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _known: dict[str, str] = field(default_factory=dict)  # features by demand
+    _features: dict[frozenset[tuple[str, str]], str] = field(default_factory=dict)  # by the rows that have them
+    _groups: list[list[str]] | None = None
+
+    def add(self, node: Json) -> None:
+        """Add a node; one that cannot be read is left out."""
+        name = ""
+        try:
+            name = str(metadata(node).get("name") or "")
+            offered = table(status(node).get("allocatable"))
+            gpus = {key: number for key, value in offered.items() if is_gpu(key) if (number := devices(value))}
+            seen, own = observed_node(node, Gpus()), labels(node)
+            cpu, memory = (quantity(offered[key]) if key in offered else None for key in ("cpu", "memory"))
+        except UnknownValue as unknown:
+            self.unread.add("node", name, str(unknown))
+            return
+        self.raw[name], self.offers[name] = node, gpus
+        kind = next((own[label] for label in _TYPE_LABELS if own.get(label)), "")
+        rack = next((own[label] for label in (*self.rack_labels, *_RACK_LABELS) if own.get(label)), "")
+        for resource, number in gpus.items():
+            self.rows[name, resource] = {
+                "node": self.row_name(name, resource), "gpus": number, "gpu_type": _type_of(resource, kind),
+                "up": seen.up, "reason": seen.reason, "rack": rack, "features": [],
+                "cpus": None if cpu is None else float(cpu),
+                "memory": None if memory is None else float(memory / GIBIBYTE),
+            }  # fmt: skip
+
+    def row_name(self, node: str, resource: str) -> str:
+        """The name of the row for a resource of a node: that of the node, with the resource if it has others."""
+        own = self.offers.get(node, {})
+        first = _PLAIN if _PLAIN in own else next(iter(own), resource)
+        return node if resource == first else f"{node}/{_short(resource)}"
+
+    def demands_of(self, pod_spec: Json, resource: str) -> tuple[list[str], list[str]]:
+        """The types and features that a pod demands; one feature names all nodes that suit, `NOWHERE` none of them.
+
+        Raises UnknownValue.
+        """
+        wanted = texts(pod_spec.get("nodeSelector"))
+        types = [wanted[label] for label in _TYPE_LABELS if label in wanted and _is_whole(resource)]
+        amounts = {name: str(amount) for name, amount in pod_requests(pod_spec).items()}
+        key = json.dumps([{name: pod_spec.get(name) for name in _DEMANDS}, amounts, resource], sort_keys=True)
+        if key not in self._known:
+            self._known[key] = self._feature(pod_spec, wanted, resource, _OF_ONE.search(key) is not None)
+        feature = self._known[key]
+        return types, [feature] if feature else []
+
+    def _feature(self, pod_spec: Json, wanted: Mapping[str, str], resource: str, by_name: bool) -> str:
+        """The feature of the rows on which a pod can run; "" if it can run on all, `NOWHERE` if on none."""
+        suits: set[str] = set()
+        for members in [[name] for name in self.raw] if by_name else self._alike():
+            if misfit({"spec": pod_spec}, self.raw[members[0]], {}) is None:
+                suits.update(members)
+        rows = frozenset(at for at in self.rows if at[1] == resource and at[0] in suits)
+        if len(rows) == len(self.rows):
+            return ""
+        if not rows:
+            return NOWHERE
+        if rows not in self._features:
+            words = [f"{key.rpartition('/')[2]}={value}" for key, value in wanted.items()]
+            words += [_short(resource)] if resource != _PLAIN else []
+            name = " ".join(words) or ("node affinity" if pod_spec.get("affinity") else "tolerated")
+            taken = sum(other == name or other.startswith(f"{name} #") for other in self._features.values())
+            self._features[rows] = f"{name} #{taken + 1}" if taken else name
+            for at in rows:
+                self.rows[at]["features"].append(self._features[rows])
+        return self._features[rows]
+
+    def _alike(self) -> list[list[str]]:
+        """The names of nodes with the same labels (but their names), taints and resources."""
+        if self._groups is None:
+            groups: dict[str, list[str]] = {}
+            for name, node in self.raw.items():
+                own = {key: value for key, value in labels(node).items() if "hostname" not in key}
+                parts = [own, spec(node).get("taints"), status(node).get("allocatable")]
+                groups.setdefault(json.dumps(parts, sort_keys=True), []).append(name)
+            self._groups = list(groups.values())
+        return self._groups
+
+
+def _is_whole(resource: str) -> bool:
+    return not resource.startswith("nvidia.com/mig-")
+
+
+def _type_of(resource: str, product: str) -> str:
+    """The type of the GPUs of a resource: the product, or the size of the slice."""
+    if not _is_whole(resource):
+        return _short(resource)
+    return product if resource != "nvidia.com/gpu.shared" else f"{product} shared".strip()
+
+
+def _short(resource: str) -> str:
+    return resource.rpartition("/")[2]
