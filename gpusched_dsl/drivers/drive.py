@@ -16,6 +16,7 @@ from gpusched_dsl.compiling.build import check_solvable
 from gpusched_dsl.drivers.actuator import Actuator
 from gpusched_dsl.drivers.capacity import capacity_of
 from gpusched_dsl.drivers.events import CAPACITY, Content, EventMaker, KnownState, event_content
+from gpusched_dsl.drivers.exclusions import wrong_shape
 from gpusched_dsl.drivers.history import HistoryWriter
 from gpusched_dsl.drivers.mapping import JobMapping, check_mapping
 from gpusched_dsl.drivers.protocol import (
@@ -433,9 +434,11 @@ class _Drive:
             if name in observation.jobs and maker.exclusions.objection(observation.jobs[name], wanted)
         ]
         plan = replace(plan, away=maker.known.away, barred=barred)
+        until = self._options.now() + guard.retry
+        for name in barred:
+            self._exclude_shape(observation.jobs[name], plan.allocations[name], until)
         found = difference(plan, observation, preempt=guard.preempt)
         found = replace(found, actions=(*found.actions, *answers(observation, maker.left_out)))
-        until = self._options.now() + guard.retry
         for action, why in self._actuator.apply(found):
             maker.exclusions.exclude(action.job, action.allocation, until, f"`{action.kind}` was refused: {why}")
         self._actuator.forget(observation.jobs)
@@ -458,6 +461,14 @@ class _Drive:
                     del waits[name]
                     self._exclude_stuck(job, wanted, until, job.reason or ("no GPUs are free" * (not released)))
         self._waits = waits
+
+    def _exclude_shape(self, job: ObservedJob, wanted: Allocation, until: float) -> None:
+        """Plan without a waiting job, for a while, that the plan divides as the job does not request it."""
+        wrong = wrong_shape(job, wanted)
+        if wrong and (job.state is JobState.PENDING or not self._options.acts):
+            self._maker.exclusions.exclude(job.name, self._maker.model.nodes, until, wrong)
+            message = f"the plan lets job `{job.name}` run on {', '.join(wanted)}, but {wrong}"
+            self._tell("GSM5408", f"{message}; it is not started, and its GPUs go to others")
 
     def _exclude_stuck(self, job: ObservedJob, wanted: Allocation, until: float, why: str) -> None:
         why = why or "the cluster gives no reason"

@@ -56,6 +56,8 @@ class Exclusions:
 
     def objection(self, job: ObservedJob, allocation: Allocation) -> str:
         """Why a job must not run on these nodes now, "" if it may."""
+        if wrong := wrong_shape(job, allocation):
+            return wrong
         tried = self.tried(job.name)
         for node in allocation:
             if node in job.misfits:
@@ -63,3 +65,12 @@ class Exclusions:
             if node in tried:
                 return f"not on `{node}` for a while: {tried[node][1]}"
         return ""
+
+
+def wrong_shape(job: ObservedJob, allocation: Allocation) -> str:
+    """Why a job cannot be divided like this, "" if it can: it requests a number of nodes, and of GPUs on each."""
+    if job.nodes and len(allocation) != job.nodes:
+        return f"it needs {job.nodes} node{'' if job.nodes == 1 else 's'}, not {len(allocation)}"
+    if job.even and len(set(allocation.values())) > 1:
+        return f"it needs the same number of GPUs on each node, not {', '.join(map(str, allocation.values()))}"
+    return ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusched_dsl.drivers.protocol import Field, ObservedJob
-from gpusched_dsl.drivers.value_source import DATES, SECONDS, NoValue, ValueSource, fields_of, number_of
+from gpusched_dsl.drivers.value_source import DATES, LISTS, SECONDS, NoValue, ValueSource, fields_of, number_of
 from gpusched_dsl.language.checked import CheckedModel, Element, Logical, Numeric, TextType
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
@@ -44,7 +44,10 @@ class JobMapping:
             value = source.default if value is None else value
             if value is not None:
                 fields[name] = value
-        return {name: self._value(name, source, fields) for name, source in self.sources.items()}
+        return {
+            name: source.rows(job.lists) if source.field in LISTS else self._value(name, source, fields)
+            for name, source in self.sources.items()
+        }
 
     def _value(self, name: str, source: ValueSource, fields: Mapping[str, Field]) -> Any:
         if source.table is not None:
@@ -134,6 +137,10 @@ def check_mapping(mapping: JobMapping, spans: Mapping[str, Span], section: Span,
             message = f"`{name}` is not a parameter or set of the jobs of `{model.name}` that data give"
             found.add(Diagnostic(UNFIT, message, spans[name], help=help))
             continue
+        if source.field in LISTS and name not in model.sets:
+            message = f"`{name}` is no set, but `{source.field}` is a list"
+            help = "map it to a set, such as `set Allowed within Jobs cross Types`"
+            found.add(Diagnostic(UNFIT, message, spans[name], help=help))
         declared = mapping._unit(name) if name not in model.sets else None
         is_time = declared is not None and convertible(declared, UNITS["h"])
         if (source.field in DATES or source.field in SECONDS or source.after is not None) and not is_time:

@@ -35,16 +35,17 @@ class ObservedJob:
     """One job of the cluster. Times are in seconds since 1970 by the clock of the cluster, None if unknown.
 
     `gpus` and `nodes` are the numbers that the job requests (0: any number of nodes), `allocation` the GPUs that it
-    occupies now, also while it ends, and `ran_on` those of a job that has ended, by node. A pending job is `held` if
-    the cluster must not start it; if it may start only on certain nodes, these are `pinned`. `restarts` counts how
-    often it was put back into the queue. `fields` are everything else that a mapping can read. If the job cannot be
-    managed, `unsupported` says why. A pending job of which a part runs already is `partly_started`, and `allocation` is
-    that part. If the job `asks`, the cluster waits for a decision about it, also if the run leaves it out.
+    occupies now, also while it ends, and `ran_on` those of a job that has ended, by node. A job that is `even` requests
+    the same number of GPUs on each node. A pending job is `held` if the cluster must not start it; if it may start only
+    on certain nodes, these are `pinned`. `restarts` counts how often it was put back into the queue. `fields` and
+    `lists` are everything else that a mapping can read. If the job cannot be managed, `unsupported` says why. A pending
+    job of which a part runs already is `partly_started`, and `allocation` is that part. If the job `asks`, the cluster
+    waits for a decision about it, also if the run leaves it out.
 
     `reason` is what the cluster says about a job that waits. The job must not run on the nodes in `misfits`, by what it
     demands; each has the cause in words. Of an `unread` job only the GPUs are known that it occupies, at most. If a job
-    `waits_everywhere`, it would not start on other nodes either. A blocked job is `over_limit` while as
-    many others of its array run, or start before it, as may run at once.
+    `waits_everywhere`, it would not start on other nodes either. A blocked job is `over_limit` while as many others of
+    its array run, or start before it, as may run at once.
     """
 
     name: str
@@ -68,6 +69,8 @@ class ObservedJob:
     unread: bool = False
     waits_everywhere: bool = False
     over_limit: bool = False
+    even: bool = False
+    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

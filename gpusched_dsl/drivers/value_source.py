@@ -65,6 +65,12 @@ class ValueSource:
         found = (self.constant, self.default, *(self.values or {}).values())
         return tuple(value for value in found if value is not None)
 
+    def rows(self, lists: Mapping[str, tuple[str, ...]]) -> list[Row]:
+        """The tuples of a set from a field that is a list; texts that `values` does not translate are left out."""
+        known = self.values
+        found = lists.get(self.field or "", ())
+        return [[text if known is None else known[text]] for text in found if known is None or text in known]
+
     def raw(self, fields: Mapping[str, Field]) -> Field | None:
         """The value of the field as found, None without one."""
         if self.constant is not None:
@@ -128,6 +134,8 @@ def read_field(reader: TableReader, name: str, folder: Path, fields: frozenset[s
     source = read_source(reader, name, folder, fields)
     if name in fields:
         reader.error(name, f"`{name}` is a field of the driver", "choose another name")
+    if source.field in LISTS:
+        reader.error(name, f"`{source.field}` is a list, which a further field cannot keep", "name it in [jobs]")
     if source.field in TIMES:
         reader.error(name, f"`{source.field}` is a time, which a further field cannot keep", "name it in [jobs]")
     parts = {"table": source.table, "unit": source.unit, "after": source.after, "times": source.times}
@@ -241,6 +249,10 @@ def _check_fields(reader: TableReader, names: tuple[str, ...], fields: frozenset
 
 def _check_times(reader: TableReader, source: ValueSource) -> None:
     """Times become those of the parameter: a date is not changed, and a time has its unit."""
+    if source.field in LISTS:
+        for part in ("match", "unit", "after", "times", "default"):
+            if part in reader.table:
+                reader.error(part, f"`{source.field}` is a list, which has no `{part}`", "only `values` translates it")
     if source.field in TIMES and source.unit is not None:
         reader.error("unit", f"`{source.field}` is a time, which has its unit", "omit `unit`: times are converted")
     if source.field in DATES:
@@ -258,6 +270,7 @@ def _list_of(fields: frozenset[str]) -> str:
     return f"the fields are {', '.join(f'`{name}`' for name in sorted(fields))}"
 
 
+LISTS = frozenset({"gpu_types", "allowed_nodes"})  # fields of which each is a list of texts
 DATES = frozenset({"submitted", "started", "ended", "deadline_date"})
 SECONDS = frozenset({"time_limit"})
 TIMES = DATES | SECONDS

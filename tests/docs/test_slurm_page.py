@@ -16,17 +16,21 @@ from pathlib import Path
 import pytest
 from drive_files import mapping_for
 from simulated_cluster import SimulatedCluster
+from simulated_slurm import Node, SimulatedSlurm
 from slurm_service import NEEDS_SLURM, PATH, slurm_service
 
 from gpusched_dsl.cli import main
 from gpusched_dsl.cli.arguments.commands import build_parser
-from gpusched_dsl.drivers.drive import HISTORY, ORIGIN
+from gpusched_dsl.drivers.drive import HISTORY, ORIGIN, DriveOptions, drive
 from gpusched_dsl.drivers.protocol import JobState, ObservedJob
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import GuardSettings, read_settings
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.observe import FIELDS
 from gpusched_dsl.drivers.value_source import COMMON_FIELDS
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.workspace import load_workspace
 
 GSDSL = (sys.executable, "-m", "gpusched_dsl")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -66,8 +70,30 @@ def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert sorted(read_settings(tmp_path / "mapped.toml", simulated)[0].derived) == ["family", "steps"]
     (tmp_path / "daily.toml").write_text(blocks("toml")[0] + blocks("toml")[1])
     assert read_settings(tmp_path / "daily.toml")[0].report.daily
-    rest = SlurmCluster.from_settings(tomllib.loads(blocks("toml")[3])["slurm"])
+    rest = SlurmCluster.from_settings(tomllib.loads(blocks("toml")[4])["slurm"])
     assert rest.rest is not None
+
+
+def test_a_typed_gang_starts_by_the_files_of_the_page(tmp_path: Path) -> None:
+    """Four GPUs on each of four nodes of one type, beside jobs without a type."""
+    (tmp_path / "cluster.gsm").write_text(blocks("gsm")[1], encoding="utf-8")
+    assert main(["fmt", "--check", str(tmp_path / "cluster.gsm")]) == 0
+    (tmp_path / "cluster.toml").write_text(blocks("toml")[3], encoding="utf-8")
+    slurm = SimulatedSlurm(
+        [Node(name, 4, "h200" if name[0] == "h" else "a100") for name in ("h1", "h2", "a1", "a2", "a3", "a4")]
+    )
+    slurm.submit(gpus=1, seconds=30)
+    gang = slurm.submit(gpus=4, nodes=4, kind="a100", seconds=30)
+    slurm.submit(gpus=4, nodes=2, seconds=30)
+    settings, cluster = read_settings(tmp_path / "cluster.toml", slurm.cluster())
+    diagnostics = Diagnostics()
+    workspace = load_workspace(settings.model, diagnostics)
+    diagnostics.raise_if_errors()
+    told: list[Diagnostic] = []
+    options = DriveOptions(acts=True, rounds=24, now=slurm.now, wait=slurm.sleep)
+    drive(workspace, settings, cluster, options, report=told.append)
+    assert set(gang.node.split(",")) == {"a1", "a2", "a3", "a4"}, told
+    assert {job.state for job in slurm.jobs.values()} == {"COMPLETED"}, told
 
 
 def test_the_tables_are_complete() -> None:

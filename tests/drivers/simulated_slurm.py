@@ -56,6 +56,7 @@ class Job:
     begun: int = 0  # how often it started
     array: int = 0  # the id of the array, 0 for other jobs
     task: int = 0
+    nodes: int = 1  # with so many GPUs on each
     at_once: int = 0  # how many tasks of the array may run, 0 for all
     separate: bool = False  # a task with a record of its own
 
@@ -110,7 +111,7 @@ class SimulatedSlurm:
     # --- the scheduler -----------------------------------------------------------------------------------------------
 
     def free(self, node: Node) -> int:
-        on = [job for job in self.jobs.values() if job.state == "RUNNING" and job.node == node.name]
+        on = [job for job in self.jobs.values() if job.state == "RUNNING" and node.name in job.node.split(",")]
         return 0 if any(job.exclusive for job in on) else node.gpus - sum(job.gpus for job in on)
 
     def licence_is_free(self, job: Job) -> bool:
@@ -167,11 +168,12 @@ class SimulatedSlurm:
                 job.reason = "JobArrayTaskLimit"
                 continue
             found = self.could_start(job, asked_only=False)
-            if not found:
+            if len(found) < job.nodes:
                 whys = [why for node in self.nodes if (why := self.misfit(job, node, job.listed))]
                 job.reason = whys[0] if len(whys) == len(self.nodes) else "Resources"
                 continue
-            job.state, job.node, job.started, job.reason = "RUNNING", found[0].name, self.time, "None"
+            job.state, job.node, job.started, job.reason = "RUNNING", "", self.time, "None"
+            job.node = ",".join(node.name for node in found[: job.nodes])
             job.begun += 1
             job.separate = bool(job.array)
 
@@ -206,11 +208,11 @@ class SimulatedSlurm:
         waits_for = ",".join(f"afterok:{id}(unfulfilled)" for id in job.after if self.jobs[id].state != "COMPLETED")
         return {
             "array_job_id": job.array, "array_task_id": job.task if job.array else None, "array_task_string": "",
-            "array_max_tasks": job.at_once,
-            "job_id": job.id, "job_state": job.state, "priority": 0 if job.held else 100, "node_count": 1, "tasks": 1,
+            "array_max_tasks": job.at_once, "tasks": 1,
+            "job_id": job.id, "job_state": job.state, "priority": 0 if job.held else 100, "node_count": job.nodes,
             "state_reason": job.held or job.reason, "partition": "main", "nodes": job.node if ran else "",
             "tres_per_node": f"gres:gpu:{job.kind}:{job.gpus}" if job.kind else f"gres:gpu:{job.gpus}",
-            "gres_detail": [f"gpu:{job.gpus}(IDX:0)"] if job.state == "RUNNING" else [],
+            "gres_detail": [f"gpu:{job.gpus}(IDX:0)"] * job.nodes if job.state == "RUNNING" else [],
             "required_nodes": ",".join(job.listed), "excluded_nodes": ",".join(job.excluded), "dependency": waits_for,
             "features": job.features, "licenses": f"{job.licence}:1" if job.licence else "",
             "resv_name": job.reservation, "shared": "none" if job.exclusive else None,

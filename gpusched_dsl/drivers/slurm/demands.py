@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from gpusched_dsl.drivers.protocol import ObservedNode
 from gpusched_dsl.drivers.slurm.gres import GpuCount
@@ -26,12 +26,16 @@ class NodeFacts:
     reserved: bool
 
 
+_Demands: TypeAlias = tuple[str, str, str, frozenset[str], str, int]
+
+
 @dataclass
 class SlurmDemands:
     """The nodes on which each job must not run, with the reason; equal demands share one answer."""
 
     facts: Mapping[str, NodeFacts]
-    _known: dict[tuple[Any, ...], Mapping[str, str]] = field(default_factory=dict)
+    _known: dict[_Demands, Mapping[str, str]] = field(default_factory=dict)
+    _lists: dict[_Demands, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     @property
     def has_reserved_node(self) -> bool:
@@ -42,13 +46,26 @@ class SlurmDemands:
 
     def of(self, record: Mapping[str, Any], wanted: GpuCount, nodes: int) -> Mapping[str, str]:
         """The misfits of a job. Raises UnknownJson for demands that cannot be read."""
-        demands = (
-            asked_nodes(record), text(record, "excluded_nodes"), text(record, "features"), wanted.kinds,
-            text(record, "resv_name"), wanted.count // nodes if is_exclusive(record) else 0,
-        )  # fmt: skip
+        demands = self._demands(record, wanted, nodes)
         if demands not in self._known:
             self._known[demands] = self._misfits(*demands)
         return self._known[demands]
+
+    def _demands(self, record: Mapping[str, Any], wanted: GpuCount, nodes: int) -> _Demands:
+        return (
+            asked_nodes(record), text(record, "excluded_nodes"), text(record, "features"), wanted.kinds,
+            text(record, "resv_name"), wanted.count // nodes if is_exclusive(record) else 0,
+        )  # fmt: skip
+
+    def lists_of(self, record: Mapping[str, Any], wanted: GpuCount, nodes: int) -> Mapping[str, tuple[str, ...]]:
+        """The nodes that the demands leave to a job, and the types of their GPUs. Reservations do not count."""
+        demands = self._demands(record, wanted, nodes)
+        if demands not in self._lists:
+            misfits = self._misfits(*demands, reservations=False)
+            allowed = tuple(name for name in self.facts if name not in misfits)
+            types = {kind for name in allowed for kind in self.facts[name].gpus.kinds}
+            self._lists[demands] = {"allowed_nodes": allowed, "gpu_types": tuple(sorted(types & wanted.kinds or types))}
+        return self._lists[demands]
 
     def unsupported(self, record: Mapping[str, Any], nodes: int) -> str:
         """Why the demands of a job cannot be obeyed, "" if they can."""
@@ -60,7 +77,15 @@ class SlurmDemands:
         return ""
 
     def _misfits(
-        self, asked: str, excluded: str, features: str, kinds: frozenset[str], reservation: str, whole: int
+        self,
+        asked: str,
+        excluded: str,
+        features: str,
+        kinds: frozenset[str],
+        reservation: str,
+        whole: int,
+        *,
+        reservations: bool = True,
     ) -> dict[str, str]:
         only, never = set(hosts(asked)), set(hosts(excluded))
         any_of = "|" in features
@@ -75,7 +100,7 @@ class SlurmDemands:
                 found[name] = f"it needs the features `{features}`"
             elif not kinds <= known.gpus.kinds:
                 found[name] = f"it needs GPUs of type {' and '.join(sorted(kinds))}"
-            elif known.reserved is not bool(reservation):
+            elif reservations and known.reserved is not bool(reservation):
                 found[name] = f"its reservation is `{reservation}`" if reservation else "the node is reserved"
             elif whole and known.node.gpus != whole:
                 found[name] = f"it takes whole nodes, with {whole} GPUs of each"

@@ -64,7 +64,18 @@ NODE_STATES = DOWN | DRAINS | {
 }  # fmt: skip
 TEXTS = ("comment", "account", "qos", "partition", "user", "job_name", "features", "admin_comment")
 FIELDS = frozenset(
-    {*TEXTS, "array_job", "array_task", "time_limit", "priority", "nodes_wanted", "deadline_date", "gpu_type"}
+    {
+        *TEXTS,
+        "array_job",
+        "array_task",
+        "time_limit",
+        "priority",
+        "nodes_wanted",
+        "deadline_date",
+        "gpu_type",
+        "gpu_types",
+        "allowed_nodes",
+    }
 )
 
 
@@ -163,6 +174,7 @@ def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> Observ
     waits = state in (JobState.PENDING, JobState.BLOCKED)
     if not state.has_ended and not unsupported:
         unsupported = misfits.unsupported(record, max(count, 1))
+    is_planned = not state.has_ended and not unsupported
     return ObservedJob(
         name=name,
         state=state,
@@ -180,7 +192,9 @@ def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> Observ
         unsupported=unsupported,
         reason=reason if waits else "",
         waits_everywhere=state is JobState.PENDING and reason not in OF_NODES,
-        misfits=misfits.of(record, wanted, max(count, 1)) if not state.has_ended and not unsupported else {},
+        misfits=misfits.of(record, wanted, max(count, 1)) if is_planned else {},
+        even=is_planned and bool(text(record, "tres_per_node")),
+        lists=misfits.lists_of(record, wanted, max(count, 1)) if is_planned else {},
     )
 
 
