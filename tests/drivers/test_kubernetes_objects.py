@@ -84,7 +84,7 @@ def node(name: str = "g1", gpus: int = 8, labels: Json | None = None, **more: An
 def test_pods_and_jobs(
     pods: list[Json], job: Json | None, state: JobState, allocation: Json, held: bool, partly: bool
 ) -> None:
-    (unit,) = units_of(pods, [job] if job else [])
+    ((unit,), _) = units_of(pods, [job] if job else [])
     seen = observed_unit(unit, Gpus(), {"due": "example.com/due"})
     assert (seen.state, seen.allocation, seen.held, seen.partly_started) == (state, allocation, held, partly)
     assert seen.gpus == (4 if job else 2)
@@ -96,7 +96,7 @@ def test_pods_and_jobs(
 
 def test_jobs_that_cannot_be_managed() -> None:
     def why(**more: Any) -> str:
-        return observed_unit(units_of([pod(**more)], [])[0], Gpus(), {}).unsupported
+        return observed_unit(units_of([pod(**more)], [])[0][0], Gpus(), {}).unsupported
 
     hard: Json = {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}
     assert why(affinity={"podAntiAffinity": hard}) == "it has required affinity to other pods"
@@ -105,7 +105,7 @@ def test_jobs_that_cannot_be_managed() -> None:
     )
     assert why(resourceClaims=[{"name": "x"}]).startswith("it claims devices")
     assert why(topologySpreadConstraints=[{"whenUnsatisfiable": "ScheduleAnyway"}]) == ""
-    assert "one after the other" in observed_unit(units_of([], [a_job(1, 5)])[0], Gpus(), {}).unsupported
+    assert "one after the other" in observed_unit(units_of([], [a_job(1, 5)])[0][0], Gpus(), {}).unsupported
 
 
 def a_workload(*conditions: str, check: Json | None = None, sets: tuple[tuple[str, int, int], ...] = (("main", 1, 4),),

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, table, text
+from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, text
 from gpusched_dsl.drivers.kubernetes.api import Gone, KubernetesApi, ObjectChanged
 from gpusched_dsl.drivers.kubernetes.binding import PodBinder
-from gpusched_dsl.drivers.kubernetes.cluster_state import ClusterState
+from gpusched_dsl.drivers.kubernetes.cluster_state import ClusterState, best_text
 from gpusched_dsl.drivers.kubernetes.demands import Misfits
+from gpusched_dsl.drivers.kubernetes.gangs import Controllers, group_of, roles_of
 from gpusched_dsl.drivers.kubernetes.objects import (
     gpus_of,
     metadata,
@@ -20,7 +21,7 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     spec,
 )
 from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
-from gpusched_dsl.drivers.kubernetes.units import FIELDS, PodGroup, observed_unit, template_of, units_of
+from gpusched_dsl.drivers.kubernetes.units import FIELDS, PodGroup, observed_unit, units_of
 from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, Observation
 
 DEFAULT = "default-scheduler"
@@ -31,8 +32,8 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {"scheduler": str}
 class PodScheduler:
     """Pods with GPUs whose `schedulerName` is `scheduler`.
 
-    A start binds the waiting pods of a Job, or a single pod. A hold deletes pods of a Job that was started only in
-    part; its controller makes new ones. A requeue deletes all running pods of a Job.
+    A start binds the waiting pods of a controller (such as a Job), or a single pod. A hold deletes pods of a job that
+    was started only in part; its controller makes new ones. A requeue deletes all running pods of a controller.
     """
 
     api: KubernetesApi
@@ -40,6 +41,7 @@ class PodScheduler:
     scheduler: str = "gpusched-dsl"
     now: Callable[[], float] = time.time
     fields: frozenset[str] = field(init=False)
+    _kinds: set[tuple[str, str]] = field(default_factory=set, init=False)  # of controllers that pods have had
 
     def __post_init__(self) -> None:
         self.fields = FIELDS | frozenset(self.selection.extra or {})
@@ -58,12 +60,16 @@ class PodScheduler:
         raw = list(self.api.list("/api/v1/nodes", **chosen.node_selector))
         jobs = list(self.api.list(f"/apis/batch/v1{self._place}/jobs"))
         state = ClusterState.read(raw, self.api.list("/api/v1/pods"), chosen.gpus)
+        controllers = Controllers.read(self.api, self._place, jobs, state.pods, self._kinds)
         misfits = Misfits(state.raw_nodes, state.reserved, chosen.gpus.resource)
         mine, others = state.divide(self._is_mine)
         found = state.unread_jobs()
-        for unit in units_of(mine, [job for job in jobs if self._may_be_mine(job, state)]):
+        candidates = [one for one in [*controllers.known.values(), *_unnamed(jobs)] if self._may_be_mine(one, state)]
+        units, unread = units_of(mine, candidates, controllers)
+        found += [state.unread_job(pod, [pod], why) for pod, why in unread]
+        for unit in units:
             try:
-                if gpus_of(unit.pods[0] if unit.pods else template_of(unit), chosen.gpus):
+                if unit.roles(chosen.gpus):
                     found.append(observed_unit(unit, chosen.gpus, chosen.extra or {}, misfits))
             except UnknownValue as unknown:
                 found.append(state.unread_job(unit.thing, unit.pods, str(unknown)))
@@ -91,7 +97,7 @@ class PodScheduler:
             state.unread.append(f"a Job is left out: its name cannot be read: {unknown}")
             return False
         try:
-            return self._is_mine(table(spec(job).get("template")), metadata(job))
+            return any([self._is_mine(role.template, metadata(job)) for role in roles_of(job)])  # noqa: C419
         except UnknownValue:
             return True
 
@@ -130,14 +136,27 @@ class PodScheduler:
             if not str(metadata(thing).get("uid", "")).startswith(uid):
                 continue
             if kind == "Pod":
+                if group_of(thing) is not None:
+                    break
                 return PodGroup(None, [thing])
             pods = self.api.list(f"/api/v1{place}/pods", labelSelector=f"job-name={name}")
             return PodGroup(thing, [pod for pod in pods if owner_of(pod, "Job") == metadata(thing).get("uid")])
-        raise Gone(job)
+        return self._gang(job, place)
+
+    def _gang(self, job: str, place: str) -> PodGroup:
+        """A job of several controllers, or a group of a LeaderWorkerSet. Raises Gone."""
+        jobs = list(self.api.list(f"/apis/batch/v1{place}/jobs"))
+        pods = [pod for pod in self.api.list(f"/api/v1{place}/pods") if gpus_of(pod, self.selection.gpus)]
+        controllers = Controllers.read(self.api, place, jobs, pods, self._kinds)
+        units, _ = units_of(pods, [], controllers)
+        found = next((unit for unit in units if unit.name == job), None)
+        if found is None:
+            raise Gone(job)
+        return found
 
     def _delete(self, unit: PodGroup, pods: Sequence[Json], action: Action) -> None:
         """Delete pods of a Job, which makes new ones."""
-        if unit.controller is None:
+        if unit.is_alone:
             raise ActionRefused("a pod without a Job is not made again: it would be lost")
         for pod in pods:
             known = metadata(pod)
@@ -147,3 +166,8 @@ class PodScheduler:
                 self.api.delete(f"/api/v1/namespaces/{known['namespace']}/pods/{known['name']}", body)
             except Gone:
                 continue
+
+
+def _unnamed(jobs: Sequence[Json]) -> list[Json]:
+    """Jobs without a readable uid."""
+    return [job for job in jobs if not best_text(job, "metadata", "uid")]

@@ -1,14 +1,23 @@
-"""Pods as jobs: all pods of a Job together are one, every other pod is one by itself."""
+"""Pods as jobs: all pods of a controller together are one, every other pod is one by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gpusched_dsl.data.kubernetes.values import Json, count, integer, table, tables, text
+from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, count, integer, table, tables, text
 from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.kubernetes.demands import Misfits
 from gpusched_dsl.drivers.kubernetes.gang_fields import GANG_FIELDS, gang_fields
+from gpusched_dsl.drivers.kubernetes.gangs import (
+    Controllers,
+    Role,
+    group_of,
+    group_size,
+    is_leader,
+    roles_of,
+    staggered_reason,
+)
 from gpusched_dsl.drivers.kubernetes.objects import (
     Gpus,
     condition,
@@ -19,7 +28,6 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     metadata,
     name_of,
     node_of,
-    owner_of,
     scheduled_at,
     since,
     spec,
@@ -33,18 +41,29 @@ FIELDS = GANG_FIELDS | {"namespace", "job_name", "priority", "priority_class", "
 
 @dataclass
 class PodGroup:
-    """What is started together: a Job with its pods, or one pod. `controller` is the Job."""
+    """What is started together: the pods of a controller, of a group of a LeaderWorkerSet, or one pod.
+
+    `size` is the number of pods of a group without a controller.
+    """
 
     controller: Json | None
     pods: list[Json] = field(default_factory=list)
+    size: int = 1
 
     @property
     def thing(self) -> Json:
-        return self.controller if self.controller is not None else self.pods[0]
+        """The object that names the job: the controller, the leader of a group, or the pod."""
+        if self.controller is not None:
+            return self.controller
+        return next((pod for pod in self.pods if is_leader(pod)), self.pods[0])
 
     @property
     def name(self) -> str:
         return name_of(self.thing)
+
+    @property
+    def is_alone(self) -> bool:
+        return self.controller is None and self.size == 1
 
     @property
     def active(self) -> list[Json]:
@@ -59,39 +78,64 @@ class PodGroup:
     def bound(self) -> list[Json]:
         return [pod for pod in self.active if node_of(pod)]
 
-    @property
-    def wanted(self) -> int:
-        """The number of pods that run together, but for those that have ended."""
+    def roles(self, gpus: Gpus) -> list[Role]:
+        """The roles whose pods request GPUs."""
+        if self.controller is not None:
+            found = roles_of(self.controller)
+        else:
+            workers = next((pod for pod in self.pods if not is_leader(pod)), self.thing)
+            found = [Role("", 1, self.thing), Role("", self.size - 1, workers)]
+        return [role for role in found if role.count and gpus_of(role.template, gpus)]
+
+    def wanted(self, gpus: Gpus) -> int:
+        """The number of pods with GPUs that run together, but for those that have ended."""
+        number = sum(role.count for role in self.roles(gpus))
         if self.controller is None:
-            return 1
-        parallel, complete = _parallelism(self.controller), spec(self.controller).get("completions")
-        succeeded = count(status(self.controller).get("succeeded"))
-        return parallel if complete is None else max(0, min(parallel, count(complete) - succeeded))
+            return number
+        complete = spec(self.controller).get("completions")
+        if "template" in spec(self.controller):
+            succeeded = count(status(self.controller).get("succeeded"))
+            return number if complete is None else max(0, min(number, count(complete) - succeeded))
+        return max(0, number - len([pod for pod in self.pods if status(pod).get("phase") == "Succeeded"]))
 
 
-def units_of(pods: Sequence[Json], jobs: Sequence[Json]) -> list[PodGroup]:
-    """The units of some pods, and of Jobs that have none of them any more."""
-    by_uid = {text(metadata(job).get("uid")): PodGroup(job) for job in jobs}
+def units_of(
+    pods: Sequence[Json], jobs: Sequence[Json], controllers: Controllers | None = None
+) -> tuple[list[PodGroup], list[tuple[Json, str]]]:
+    """The units of some pods, and of `jobs` (Jobs and other controllers) that have none of them any more.
+
+    Also the pods whose controller cannot be read, each with the reason.
+    """
+    known = controllers or Controllers({text(metadata(job).get("uid")): job for job in jobs})
+    units: dict[str | tuple[str, str, str], PodGroup] = {}
+    unread: list[tuple[Json, str]] = []
+    for job in jobs:
+        try:
+            if not known.top_of(job):
+                units[text(metadata(job).get("uid"))] = PodGroup(job)
+        except UnknownValue:
+            continue  # its pods say why
     alone = []
     for pod in pods:
-        unit = by_uid.get(owner_of(pod, "Job"))
-        if unit is None:
-            alone.append(PodGroup(None, [pod]))
-        else:
-            unit.pods.append(pod)
-    return [*by_uid.values(), *alone]
-
-
-def template_of(unit: PodGroup) -> Json:
-    """What every pod of the unit is made from: the template of the Job, or the pod itself."""
-    return unit.thing if unit.controller is None else table(spec(unit.controller).get("template"))
+        try:
+            group = group_of(pod)
+            top = known.top_of(pod)
+            if group is not None:
+                units.setdefault(group, PodGroup(None, size=group_size(pod))).pods.append(pod)
+            elif top:
+                units.setdefault(top, PodGroup(known.known[top])).pods.append(pod)
+            else:
+                alone.append(PodGroup(None, [pod]))
+        except UnknownValue as unknown:
+            unread.append((pod, str(unknown)))
+    return [*units.values(), *alone], unread
 
 
 def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str], misfits: Misfits | None = None) -> ObservedJob:
     """A unit as a job; without `misfits` it may run on every node. Raises UnknownValue."""
-    state, partly = _state(unit)
-    template = template_of(unit)
-    each = gpus_of(template, gpus)
+    state, partly = _state(unit, gpus)
+    roles = unit.roles(gpus)
+    templates = [role.template for role in roles]
     used: dict[str, int] = {}
     for pod in unit.pods:
         ran = state is JobState.RUNNING and status(pod).get("phase") == "Succeeded"  # its GPUs stay with the unit
@@ -102,7 +146,7 @@ def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str], misfits:
     return ObservedJob(
         name=unit.name,
         state=state,
-        gpus=each * (1 if unit.controller is None else _parallelism(unit.controller)),
+        gpus=sum(role.count * gpus_of(role.template, gpus) for role in roles),
         held=state is JobState.PENDING and not partly,
         pinned=tuple(dict.fromkeys(node_of(pod) for pod in unit.bound)) if partly else (),
         allocation=used,
@@ -110,26 +154,42 @@ def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str], misfits:
         submitted=seconds(metadata(unit.thing).get("creationTimestamp")),
         started=min(times) if has_run and times else None,
         ended=_end_time(unit, state),
-        restarts=0 if unit.controller is None else count(status(unit.controller).get("failed")),
-        fields=_fields(unit, template, each, extra),
-        unsupported=_unsupported_reason(unit, template),
+        restarts=_restarts(unit),
+        fields=_fields(unit, roles, gpus, extra),
+        unsupported=_unsupported_reason(unit, templates),
         partly_started=partly,
-        reason=_waiting_reason(unit) if state in (JobState.PENDING, JobState.BLOCKED) else "",
-        misfits=misfits.of(unit.unbound or [template]) if misfits is not None and state is JobState.PENDING else {},
+        reason=_waiting_reason(unit, gpus) if state in (JobState.PENDING, JobState.BLOCKED) else "",
+        misfits=misfits.of(unit.unbound or templates) if misfits is not None and state is JobState.PENDING else {},
     )
 
 
-def _parallelism(controller: Json) -> int:
-    return count(spec(controller).get("parallelism"), 1)
+def _restarts(unit: PodGroup) -> int:
+    if unit.controller is None:
+        return 0
+    known = status(unit.controller)
+    roles = table(known.get("replicaStatuses")).values() if isinstance(known.get("replicaStatuses"), dict) else ()
+    return (
+        count(known.get("failed"))
+        + count(known.get("restarts"))
+        + sum(count(table(one).get("failed")) for one in roles)
+    )
 
 
-def _waiting_reason(unit: PodGroup) -> str:
+def _is_suspended(controller: Json) -> bool:
+    own = spec(controller)
+    policy = own.get("runPolicy")
+    return bool(own.get("suspend") or (table(policy).get("suspend") if policy is not None else False))
+
+
+def _waiting_reason(unit: PodGroup, gpus: Gpus) -> str:
     """What the cluster says about pods that wait."""
     gates = [text(gate.get("name")) for pod in unit.unbound for gate in tables(spec(pod).get("schedulingGates"))]
     if gates:
         return f"it has the scheduling gate {', '.join(dict.fromkeys(gates))}"
-    if unit.controller is not None and spec(unit.controller).get("suspend"):
+    if unit.controller is not None and _is_suspended(unit.controller):
         return "it is suspended"
+    if len(unit.active) < unit.wanted(gpus):
+        return f"{len(unit.active)} of its {unit.wanted(gpus)} pods have been made"
     for pod in unit.unbound:
         for one in tables(status(pod).get("conditions")):
             if one.get("type") == "PodScheduled" and one.get("message"):
@@ -137,18 +197,34 @@ def _waiting_reason(unit: PodGroup) -> str:
     return ""
 
 
-def _state(unit: PodGroup) -> tuple[JobState, bool]:
+_DONE = ("Complete", "SuccessCriteriaMet", "Completed", "Succeeded")  # conditions of Jobs, JobSets, Kubeflow
+_FAILED = ("Failed", "FailureTarget")
+_OF_RAY = {"SUCCEEDED": JobState.DONE, "FAILED": JobState.FAILED, "STOPPED": JobState.CANCELLED}
+
+
+def _outcome(controller: Json) -> JobState | None:
+    """How a controller has ended, None while it has not."""
+    if any(condition(controller, kind) for kind in _DONE):
+        return JobState.DONE
+    if any(condition(controller, kind) for kind in _FAILED):
+        return JobState.FAILED
+    if is_leaving(controller):
+        return JobState.CANCELLED
+    known = status(controller)
+    if known.get("jobDeploymentStatus") == "Failed":
+        return JobState.FAILED
+    return _OF_RAY.get(text(known.get("jobStatus")))
+
+
+def _state(unit: PodGroup, gpus: Gpus) -> tuple[JobState, bool]:
     """The state, and whether only a part of a waiting unit has been started."""
     if unit.controller is not None:
-        if condition(unit.controller, "Complete") or condition(unit.controller, "SuccessCriteriaMet"):
-            return JobState.DONE, False
-        if condition(unit.controller, "Failed") or condition(unit.controller, "FailureTarget"):
-            return JobState.FAILED, False
-        if is_leaving(unit.controller):
-            return JobState.CANCELLED, False
-        if spec(unit.controller).get("suspend"):
+        outcome = _outcome(unit.controller)
+        if outcome is not None:
+            return outcome, False
+        if _is_suspended(unit.controller):
             return JobState.BLOCKED, False
-    else:
+    elif unit.is_alone:
         phase = status(unit.pods[0]).get("phase")
         if phase in ("Succeeded", "Failed"):
             return (JobState.DONE if phase == "Succeeded" else JobState.FAILED), False
@@ -158,7 +234,7 @@ def _state(unit: PodGroup) -> tuple[JobState, bool]:
         return JobState.BLOCKED, False
     if not unit.unbound and unit.bound:
         return JobState.RUNNING, False
-    if len(unit.active) < unit.wanted or not unit.active:  # its pods are still being made, or have just ended
+    if len(unit.active) < unit.wanted(gpus) or not unit.active:  # pods are still being made, or have just ended
         return (JobState.RUNNING if unit.bound else JobState.BLOCKED), False
     return JobState.PENDING, bool(unit.bound)
 
@@ -168,8 +244,10 @@ def _end_time(unit: PodGroup, state: JobState) -> float | None:
         return None
     if unit.controller is None:
         return ended_at(unit.pods[0]) or seconds(metadata(unit.pods[0]).get("deletionTimestamp"))
-    done = seconds(status(unit.controller).get("completionTime"))
-    return done or since(condition(unit.controller, "Complete")) or since(condition(unit.controller, "Failed"))
+    known = status(unit.controller)
+    ends = [seconds(known.get(key)) for key in ("completionTime", "endTime")]
+    ends += [since(condition(unit.controller, kind)) for kind in (*_DONE, *_FAILED)]
+    return next((time for time in ends if time), None)
 
 
 def _ran_on(unit: PodGroup, gpus: Gpus) -> Allocation:
@@ -180,28 +258,33 @@ def _ran_on(unit: PodGroup, gpus: Gpus) -> Allocation:
     return found
 
 
-def _fields(unit: PodGroup, template: Json, each: int, extra: Mapping[str, str]) -> Mapping[str, Field]:
-    pod = spec(template)
-    limit = spec(unit.thing).get("activeDeadlineSeconds", pod.get("activeDeadlineSeconds"))
+def _fields(unit: PodGroup, roles: Sequence[Role], gpus: Gpus, extra: Mapping[str, str]) -> Mapping[str, Field]:
+    templates = [role.template for role in roles]
+    pod, own = spec(templates[0] if templates else {}), spec(unit.thing)
+    policy = own.get("runPolicy")
+    limit = own.get("activeDeadlineSeconds", pod.get("activeDeadlineSeconds"))
+    if limit is None and policy is not None:
+        limit = table(policy).get("activeDeadlineSeconds")
     found: dict[str, Field] = {
         "namespace": text(metadata(unit.thing).get("namespace")),
         "job_name": text(metadata(unit.thing).get("name")),
         "priority": float(integer((spec(unit.pods[0]) if unit.pods else pod).get("priority"))),
         "priority_class": text(pod.get("priorityClassName")),
-        **gang_fields([(unit.wanted, each)]),
+        **gang_fields([(role.count, gpus_of(role.template, gpus)) for role in roles]),
     }
     if limit is not None:
         found["time_limit"] = float(count(limit))
-    return found | marks(extra, [unit.thing] if template is unit.thing else [unit.thing, template])
+    return found | marks(extra, [unit.thing, *(one for one in templates if one is not unit.thing)])
 
 
-def _unsupported_reason(unit: PodGroup, template: Json) -> str:
+def _unsupported_reason(unit: PodGroup, templates: Sequence[Json]) -> str:
     """Why the unit cannot be managed, "" if it can."""
-    pod = spec(template)
-    if unit.controller is not None:
-        complete = spec(unit.controller).get("completions")
-        if complete is not None and count(complete) > _parallelism(unit.controller):
-            return "it runs its pods one after the other (`completions` is larger than `parallelism`)"
+    reasons = [] if unit.controller is None else [staggered_reason(unit.controller)]
+    reasons += [_unsupported_pod(spec(template)) for template in templates]
+    return next((reason for reason in reasons if reason), "")
+
+
+def _unsupported_pod(pod: Json) -> str:
     affinity = table(pod.get("affinity"))
     rules = [table(affinity.get(kind)) for kind in ("podAffinity", "podAntiAffinity")]
     if any(rule.get("requiredDuringSchedulingIgnoredDuringExecution") for rule in rules):
