@@ -249,7 +249,8 @@ def mutants(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 DEMANDS = {
     "dependency": "", "excluded_nodes": "", "features": "", "licenses": "", "resv_name": "", "shared": None,
-    "exclusive": [], "admin_comment": "", "eligible_time": 0,
+    "exclusive": [], "admin_comment": "", "eligible_time": 0, "array_job_id": 0, "array_task_id": None,
+    "array_max_tasks": 0,
 }  # fmt: skip
 
 
@@ -287,7 +288,7 @@ def test_settings_of_slurm() -> None:
         ({"api": "ftp://x"}, "api: must be"),
         ({"api": "http://x:6820"}, "version: is needed with REST"),
         ({"actions": "rest"}, "actions: must be"),
-        ({"actions": "rest", "api": "http://x:6820", "version": "v0.0.40"}, "actions: by REST are known for v0.0.38"),
+        ({"actions": "rest", "api": "http://x:6820", "version": "v0.0.39"}, "actions: by REST are known for v0.0.38"),
         ({"timeout": -1}, "timeout: must be positive"),
         ({"timeout": 1e300}, "timeout: must be at most"),
         ({"partition": ""}, "partition: must not be empty"),

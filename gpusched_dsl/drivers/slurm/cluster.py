@@ -16,9 +16,9 @@ from gpusched_dsl.drivers.slurm.demands import asked_nodes, with_asked
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson
 from gpusched_dsl.drivers.slurm.observe import FIELDS, observation_of
 from gpusched_dsl.drivers.slurm.rest import RestInterface, error_text
+from gpusched_dsl.drivers.slurm.rest_keys import ACTING_VERSIONS, eligible, has_comment, held, placed, resized
 from gpusched_dsl.drivers.toml_reader import timeout_of
 
-ACTING_VERSIONS = ("v0.0.38",)  # of REST whose actions were tested on a real Slurm
 _VERSION = re.compile(r"v0\.0\.\d+$")
 _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "partition": str, "api": str, "version": str, "token_file": str, "user": str, "commands": str, "actions": str,
@@ -31,7 +31,7 @@ class SlurmCluster:
     """Jobs and nodes of one partition, or of all. With `rest`, observations need no command of Slurm.
 
     With `acts_by_rest`, jobs are placed, held, released and resized by REST; its interface has no action that puts a
-    running job back, and no AdminComment: these need `scontrol`.
+    running job back: this needs `scontrol`. So do tasks of arrays, and in v0.0.38 the AdminComment.
     """
 
     partition: str | None = None
@@ -102,7 +102,7 @@ class SlurmCluster:
             case ActionKind.START:
                 self._start(action)
             case ActionKind.HOLD:
-                self._hold(action.job)
+                self._hold(action)
             case ActionKind.REQUEUE:
                 self._tell_reason(action)
                 if self.acts_by_rest and not self.commands.has("scontrol"):
@@ -112,27 +112,31 @@ class SlurmCluster:
                 self._resize(action.job, sum(action.allocation.values()), len(action.allocation))
 
     def _start(self, action: Action) -> None:
-        job, nodes = action.job, ",".join(action.allocation)
-        if self._uses_rest(job):
+        job, nodes, comment = action.job, ",".join(action.allocation), self._comment(action)
+        if self._uses_rest(job) and not has_comment(self._version):
             self._tell_reason(action)
-            self._change(job, {"nodelist": nodes}, ())
-        else:
-            self.commands.change(("scontrol", "update", f"JobId={job}", f"ReqNodeList={nodes}", self._reason(action)))
-        self._change(job, {"begin_time": "now"}, ("update", f"JobId={job}", "StartTime=now"))
+        words = ("update", f"JobId={job}", f"ReqNodeList={nodes}", f"AdminComment={comment}")
+        self._change(job, placed(self._version, tuple(action.allocation), comment), words)
+        self._change(job, eligible(self._version), ("update", f"JobId={job}", "StartTime=now"))
         self._change(job, {"hold": False}, ("release", job))
 
-    def _hold(self, job: str) -> None:
+    def _hold(self, action: Action) -> None:
         """Hold a job as its user would: the hold of an operator is never released."""
         if self.commands.has("scontrol"):
-            self.commands.change(("scontrol", "uhold", job))
+            self.commands.change(("scontrol", "uhold", action.job))
         else:
-            self._change(job, {"hold": True}, ())
+            self._change(action.job, held(self._version, self._comment(action)), ())
 
-    def _reason(self, action: Action) -> str:
+    @property
+    def _version(self) -> str:
+        """The version of the REST interface, "" without it."""
+        return "" if self.rest is None else self.rest.version
+
+    def _comment(self, action: Action) -> str:
         """The AdminComment of an action. It keeps the nodes that the user asks for, which a start replaces."""
         array = action.job.partition("_")[0]  # while the task has no record of its own
         asked = self._asked.get(action.job) or self._asked.get(array, "")
-        return f"AdminComment={with_asked(action.reason, asked)}"
+        return with_asked(action.reason, asked)
 
     def _uses_rest(self, job: str) -> bool:
         """Whether a job is changed by REST, which changes no single task of an array."""
@@ -148,14 +152,15 @@ class SlurmCluster:
     def _tell_reason(self, action: Action) -> None:
         """Set the AdminComment; by REST it is left out where there is no `scontrol`."""
         if not self.acts_by_rest or self.commands.has("scontrol"):
-            self.commands.change(("scontrol", "update", f"JobId={action.job}", self._reason(action)))
+            words = ("update", f"JobId={action.job}", f"AdminComment={self._comment(action)}")
+            self.commands.change(("scontrol", *words))
 
     def _resize(self, job: str, gpus: int, nodes: int) -> None:
         """Change the GPUs of a pending job. Raises ActionRefused also where Slurm accepts the change and ignores it."""
         before = self.observe().jobs.get(job)
         kind = f"{before.fields['gpu_type']}:" if before is not None and before.fields["gpu_type"] else ""
         resources = f"gpu:{kind}{gpus // max(nodes, 1)}"
-        self._change(job, {"gres": resources}, ("update", f"JobId={job}", f"Gres={resources}"))
+        self._change(job, resized(self._version, resources), ("update", f"JobId={job}", f"Gres={resources}"))
         seen = self.observe().jobs.get(job)
         if seen is None or seen.gpus != gpus:
             raise ActionRefused("Slurm cannot change the GPUs of this job: request them by `--gres`")

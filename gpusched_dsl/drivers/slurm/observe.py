@@ -11,7 +11,7 @@ from typing import Any
 
 from gpusched_dsl.drivers.protocol import Field, JobState, Observation, ObservedJob, ObservedNode
 from gpusched_dsl.drivers.slurm.arrays import apply_limits, name_of, separate, task_limit, waiting_tasks
-from gpusched_dsl.drivers.slurm.demands import NodeFacts, SlurmDemands, is_exclusive, node_list_of
+from gpusched_dsl.drivers.slurm.demands import HELD_BY_US, NodeFacts, SlurmDemands, is_exclusive, node_list_of
 from gpusched_dsl.drivers.slurm.gres import GpuCount, read_gpus
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, names, number, text, whole
 
@@ -48,7 +48,6 @@ HELD = frozenset({"JobHeldUser", "JobHeldAdmin"})
 OF_NODES = frozenset(  # reasons of jobs that wait for nodes: others may do
     {"", "None", "Resources", "Priority", "ReqNodeNotAvail", "BadConstraints", "NodeDown", "JobHeldUser", "BeginTime"}
 )
-RELEASABLE = "gsdsl"  # the AdminComment of a job whose hold is ours although it looks like that of an operator
 DOWN = frozenset(
     {"DOWN", "ERROR", "UNKNOWN", "FUTURE", "NO_RESPOND", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "INVAL",
      "INVALID", "INVALID_REG", "PLANNED_DOWN"}
@@ -248,7 +247,7 @@ def _blocked_reason(record: Mapping[str, Any], reason: str, misfits: SlurmDemand
         return reason
     if dependency and dependency != "(null)":
         return f"it waits for {dependency}"
-    if reason == "JobHeldAdmin" and text(record, "admin_comment").strip() != RELEASABLE:
+    if reason == "JobHeldAdmin" and not HELD_BY_US.match(text(record, "admin_comment").strip()):
         return "an operator holds it"
     if reservation and not misfits.has_reserved_node:
         return f"its reservation `{reservation}` is not active"

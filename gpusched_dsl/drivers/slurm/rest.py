@@ -60,7 +60,8 @@ class RestInterface:
         status, body = self._request("POST", path, json.dumps(properties).encode())
         if status in (401, 403, 404):
             raise ActionRefused(f"{self.address}{path} answers {status}")
-        errors = self._document(path, body).get("errors")
+        document = self._document(path, body)
+        errors = document.get("errors") or _failed(document.get("results"))
         if status != 200 or errors:
             message = error_text(errors) if errors else f"{self.address}{path} answers {status}"
             raise ClusterUnavailable(message) if is_unreachable(message) else ActionRefused(message)
@@ -108,9 +109,15 @@ class RestInterface:
         return headers
 
 
+def _failed(results: Any) -> list[Any]:
+    """The results that report an error: one for each job of a request."""
+    found = results if isinstance(results, list) else []
+    return [result for result in found if isinstance(result, dict) and result.get("error_code")]
+
+
 def error_text(errors: Any) -> str:
     """The first of the errors of a document."""
     first = errors[0] if isinstance(errors, list) and errors else errors
     if isinstance(first, dict):
-        return str(first.get("error") or first.get("description") or first)
+        return str(first.get("error") or first.get("description") or first.get("why") or first)
     return str(first)
