@@ -53,7 +53,7 @@ class RunDiagnostics:
         many = f"{number} of {count_text(plans, 'plan')} {'violates' if number == 1 else 'violate'} the model"
         worst = f"the worst, by `{found.method}` at {clock.text(found.time)}: {found.text}"
         message = f"{many} in {count_text(found.rows, 'row')}; {worst}"
-        help = "the run continues with these plans; `gsdsl solve --backend POLICY` lists all violations of a plan"
+        help = "the run continues with these plans; `gsdsl solve --method POLICY` lists all violations of a plan"
         return (Diagnostic(VIOLATED, message, span, help=help, severity=Severity.WARNING),)
 
     def warn_of_crashes(self, planner: Planner) -> None:

@@ -51,6 +51,12 @@ def test_their_test_passes(own: Path, printed: Callable[..., str]) -> None:
     assert "2 passed" in printed("test", str(own))
 
 
+def test_the_test_of_prices_passes(tmp_path: Path, printed: Callable[..., str]) -> None:
+    path = tmp_path / "surplus.gsm"
+    path.write_text(block_after("## Prices of constraints", "gsm"), encoding="utf-8")
+    assert "2 passed" in printed("test", str(path))
+
+
 def test_the_words_are_those_shown(own: Path, printed: Callable[..., str]) -> None:
     shown = block_after("reads the policy back in words")
     assert printed("explain", str(own), "--scenario", "GavelAtMost", "--policy", "LeastSlack").strip() == shown.strip()

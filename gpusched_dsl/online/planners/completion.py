@@ -94,5 +94,5 @@ def _without_decided_rows(problem: Problem) -> Problem:
 def _warning(plan: Plan, when: str, missing: Sequence[str], why: str | None) -> Diagnostic:
     names = ", ".join(f"`{name}`" for name in missing)
     message = f"no values of {names} complete the plan of `{plan.method}` at {when}: charges and `carry` read 0"
-    help = "`gsdsl solve --backend POLICY` lists the violated rows; `serve` and `fix` of a policy state variables"
+    help = "`gsdsl solve --method POLICY` lists the violated rows; `serve` and `fix` of a policy state variables"
     return Diagnostic(CODE, message, notes=(why,) if why else (), help=help, severity=Severity.WARNING)
