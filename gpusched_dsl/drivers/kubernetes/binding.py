@@ -14,8 +14,9 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     Gpus,
     add_reservation,
     gpus_of,
+    host_of,
     metadata,
-    node_of,
+    place_of,
     requests,
     sum_reservations,
 )
@@ -40,13 +41,15 @@ class PodBinder:
         """
         missing = dict(action.allocation)
         for pod in bound:
-            missing[node_of(pod)] = missing.get(node_of(pod), 0) - gpus_of(pod, self.gpus)
+            place = place_of(pod, self.gpus)
+            missing[place] = missing.get(place, 0) - gpus_of(pod, self.gpus)
         sizes = [gpus_of(pod, self.gpus) for pod in waiting]
         if any(left < 0 for left in missing.values()):
             raise ActionRefused("a part of it runs on another node")
         chosen = nodes_of_parts(sizes, missing)
         if not waiting or chosen is None:
             raise ActionRefused(f"waiting pods with {sizes} GPUs do not fit {missing}")
+        chosen = tuple(map(host_of, chosen))
         self._check_fit(waiting, chosen)
         for pod, node in zip(waiting, chosen, strict=True):
             known = metadata(pod)

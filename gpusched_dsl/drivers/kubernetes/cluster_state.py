@@ -20,8 +20,9 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     metadata,
     name_of,
     node_of,
-    observed_node,
+    observed_places,
     owner_of,
+    place_of,
     requests,
     scheduled_at,
     spec,
@@ -58,7 +59,7 @@ class ClusterState:
     def _add_node(self, node: Json) -> None:
         name = best_text(node, "metadata", "name")
         try:
-            self.nodes[name] = observed_node(node, self.gpus)
+            self.nodes.update((place.name, place) for place in observed_places(node, self.gpus))
             self.raw_nodes[name] = node
         except UnknownValue as unknown:
             self.unread.append(f"node `{name}` is left out: {unknown}")
@@ -70,7 +71,7 @@ class ClusterState:
             amounts, node = requests(pod), node_of(pod)
             if node and not has_ended(pod):
                 add_reservation(self.reserved.setdefault(node, {}), amounts)
-            if devices(amounts.get(self.gpus.resource, 0)):
+            if gpus_of(pod, self.gpus):
                 name_of(pod), owner_of(pod, "Job"), labels(pod), annotations_of(pod)  # what decides whose pod it is
                 self.pods.append(pod)
         except UnknownValue as unknown:
@@ -79,7 +80,7 @@ class ClusterState:
 
     def _may_have_gpus(self, pod: Json) -> bool:
         try:
-            return not has_ended(pod) and _gpus_alone(pod, self.gpus) > 0
+            return not has_ended(pod) and any(_gpus_alone(pod, resource) for resource in self.gpus.all)
         except UnknownValue:
             return True
 
@@ -93,11 +94,15 @@ class ClusterState:
         for pod in pods:
             node = best_text(pod, "spec", "nodeName")
             if node and best_text(pod, "status", "phase") not in ("Succeeded", "Failed"):
-                most = self.nodes[node].gpus if node in self.nodes else 0
-                try:
-                    used[node] = used.get(node, 0) + _gpus_alone(pod, self.gpus)
-                except UnknownValue:
-                    used[node] = most
+                for resource in self.gpus.all:
+                    place = self.gpus.place(node, resource)
+                    most = self.nodes[place].gpus if place in self.nodes else 0
+                    try:
+                        amount = used.get(place, 0) + _gpus_alone(pod, resource)
+                    except UnknownValue:
+                        amount = most
+                    if amount or resource == self.gpus.resource:
+                        used[place] = amount
         label = f"{space}/{name}/{uid[:8]}"
         self.unread.append(f"job `{label}` is left out: {why}")
         return ObservedJob(
@@ -129,7 +134,7 @@ class ClusterState:
     def _foreign_job(self, pod: Json, why: str) -> ObservedJob:
         number = gpus_of(pod, self.gpus)
         return ObservedJob(
-            name=name_of(pod), state=JobState.RUNNING, gpus=number, allocation={node_of(pod): number},
+            name=name_of(pod), state=JobState.RUNNING, gpus=number, allocation={place_of(pod, self.gpus): number},
             submitted=seconds(metadata(pod).get("creationTimestamp")), started=scheduled_at(pod), unsupported=why,
         )  # fmt: skip
 
@@ -141,5 +146,5 @@ def best_text(thing: Mapping[str, Any], part: str, key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _gpus_alone(pod: Json, gpus: Gpus) -> int:
-    return devices(pod_requests(spec(pod), gpus.resource).get(gpus.resource, 0))
+def _gpus_alone(pod: Json, resource: str) -> int:
+    return devices(pod_requests(spec(pod), resource).get(resource, 0))

@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, quantity, table, tables, text, texts
-from gpusched_dsl.drivers.kubernetes.objects import labels, metadata, requests, spec, status
+from gpusched_dsl.drivers.kubernetes.objects import (
+    Gpus,
+    labels,
+    metadata,
+    profile_of,
+    requests,
+    resource_of,
+    spec,
+    status,
+)
 
 _OF_NODES = ("nodeSelector", "affinity", "tolerations")
 
@@ -44,13 +53,13 @@ def misfit(pod: Json, node: Json, used: Mapping[str, Decimal]) -> str | None:
 class Misfits:
     """The nodes on which pods cannot run now; equal demands share one answer.
 
-    `nodes` are readable nodes by name, and `reserved` is what pods reserve on each now. Free devices of the resource
-    `planned` are not asked for: plans distribute them, so that only the number of a node counts.
+    `nodes` are readable nodes by name, and `reserved` is what pods reserve on each now. Free devices of
+    `gpus` are not asked for: plans distribute them, so that only the number of a place counts.
     """
 
     nodes: Mapping[str, Json]
     reserved: Mapping[str, Mapping[str, Decimal]]
-    planned: str
+    gpus: Gpus
     _known: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, pods: Sequence[Json], labels_too: Mapping[str, str] | None = None) -> Mapping[str, str]:
@@ -70,11 +79,23 @@ class Misfits:
         if demands not in self._known:
             whole = {**spec(pod), "nodeSelector": {**labels_too, **texts(spec(pod).get("nodeSelector"))}}
             answers = {name: misfit({"spec": whole}, node, self._used(name)) for name, node in self.nodes.items()}
-            self._known[demands] = {name: why for name, why in answers.items() if why is not None}
+            self._known[demands] = self._of_places(resource_of(pod, self.gpus), answers)
         return self._known[demands]
 
+    def _of_places(self, wanted: str, answers: Mapping[str, str | None]) -> dict[str, str]:
+        """The places of other resources, and those of nodes on which a pod cannot run."""
+        found: dict[str, str] = {}
+        for name, why in answers.items():
+            offered = table(status(self.nodes[name]).get("allocatable"))
+            for resource in self.gpus.all:
+                if resource != wanted and self.gpus.others and (resource == self.gpus.resource or resource in offered):
+                    found[self.gpus.place(name, resource)] = f"it offers {profile_of(resource)}"
+            if why is not None:
+                found[self.gpus.place(name, wanted)] = why
+        return found
+
     def _used(self, name: str) -> Mapping[str, Decimal]:
-        return {resource: n for resource, n in self.reserved.get(name, {}).items() if resource != self.planned}
+        return {resource: n for resource, n in self.reserved.get(name, {}).items() if resource not in self.gpus.all}
 
 
 def _term_holds(term: Json, node: Json) -> bool:

@@ -16,7 +16,17 @@ from gpusched_dsl.drivers.kubernetes.binding import PodBinder
 from gpusched_dsl.drivers.kubernetes.cluster_state import ClusterState, best_text
 from gpusched_dsl.drivers.kubernetes.dates import date_text
 from gpusched_dsl.drivers.kubernetes.demands import Misfits
-from gpusched_dsl.drivers.kubernetes.objects import HOSTNAME, annotations_of, gpus_of, labels, metadata, spec, status
+from gpusched_dsl.drivers.kubernetes.objects import (
+    HOSTNAME,
+    annotations_of,
+    gpus_of,
+    host_of,
+    labels,
+    metadata,
+    resource_of,
+    spec,
+    status,
+)
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
 from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
 from gpusched_dsl.drivers.kubernetes.workloads import (
@@ -115,7 +125,7 @@ class KueueCluster:
         path = GROUP if chosen.namespace is None else f"{GROUP}/namespaces/{chosen.namespace}"
         workloads = list(self.api.list(f"{path}/workloads"))
         hosts = {labels(node).get(self.node_label, ""): name for name, node in state.raw_nodes.items()}
-        misfits = Misfits(state.raw_nodes, state.reserved, chosen.gpus.resource)
+        misfits = Misfits(state.raw_nodes, state.reserved, chosen.gpus)
         reader = WorkloadReader(
             self.check, chosen.gpus, self.node_label, hosts, self.retry_seconds is not None, chosen.extra or {},
             misfits, cache(self._flavor), self.scheduler,
@@ -272,11 +282,12 @@ class KueueCluster:
             elif any(one.count > 1 for one in sets):
                 message += f", unless its pods name the scheduler `{self.scheduler}`"
             raise ActionRefused(message)
-        flavors = flavors_of(workload, self.selection.gpus.resource)
+        gpus = self.selection.gpus
+        flavors = {one.name: flavors_of(workload, resource_of(one.template, gpus)).get(one.name, "") for one in sets}
         updates = []
         for one in sets:
             parts = Counter(name for of, name in zip(owner, chosen, strict=True) if of.name == one.name)
-            found = [self._host(one, name, flavors.get(one.name, "")) for name in parts]
+            found = [self._host(one, host_of(name), flavors[one.name]) for name in parts]
             if binds:
                 noted = json.dumps({name: number * one.each for name, number in parts.items()})
                 workload_name = text(metadata(workload).get("name"))

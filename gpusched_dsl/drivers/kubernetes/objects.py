@@ -6,11 +6,11 @@ Every function raises UnknownValue for a field of another form.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from gpusched_dsl.data.kubernetes.requests import pod_requests
-from gpusched_dsl.data.kubernetes.values import Json, devices, table, tables, text, texts
+from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, devices, table, tables, text, texts
 from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.protocol import ObservedNode
 
@@ -19,10 +19,33 @@ HOSTNAME = "kubernetes.io/hostname"
 
 @dataclass(frozen=True)
 class Gpus:
-    """The name of the resource, and the label of nodes that has the type of their GPUs."""
+    """The names of resources, and the label of nodes that has the type of their GPUs.
+
+    The `others`, such as MIG profiles and time slices, are on places of their own: `node:profile`, whose type is the
+    profile.
+    """
 
     resource: str = "nvidia.com/gpu"
     type_label: str = "nvidia.com/gpu.product"
+    others: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return self.resource, *self.others
+
+    def place(self, node: str, resource: str) -> str:
+        """The name of the place with one resource of a node."""
+        return node if resource == self.resource else f"{node}:{profile_of(resource)}"
+
+
+def profile_of(resource: str) -> str:
+    """The last part of the name of a resource, such as `mig-1g.5gb`."""
+    return resource.rpartition("/")[2]
+
+
+def host_of(place: str) -> str:
+    """The node of a place. Names of nodes have no colon."""
+    return place.partition(":")[0]
 
 
 # --- any object ------------------------------------------------------------------------------------------------------
@@ -76,7 +99,32 @@ def requests(pod: Json) -> dict[str, Decimal]:
 
 
 def gpus_of(pod: Json, gpus: Gpus) -> int:
-    return devices(requests(pod).get(gpus.resource, 0))
+    """The GPUs, or parts of GPUs, that a pod requests. Raises UnknownValue if they are of several resources."""
+    amounts = requests(pod)
+    return devices(amounts.get(_resource_in(amounts, gpus), 0))
+
+
+def resource_of(pod: Json, gpus: Gpus) -> str:
+    """The resource whose devices a pod requests. Raises UnknownValue for several."""
+    return _resource_in(requests(pod), gpus) if gpus.others else gpus.resource
+
+
+def _resource_in(amounts: Mapping[str, Decimal], gpus: Gpus) -> str:
+    found = [resource for resource in gpus.all if amounts.get(resource)]
+    if len(found) > 1:
+        raise UnknownValue(f"it requests GPUs of several resources ({', '.join(found)})")
+    return found[0] if found else gpus.resource
+
+
+def several_resources(pods: Sequence[Json], gpus: Gpus) -> str:
+    """Why pods that start together cannot be managed, "" if they request devices of one resource."""
+    found = {resource_of(pod, gpus) for pod in pods}
+    return f"its pods request GPUs of several resources ({', '.join(sorted(found))})" if len(found) > 1 else ""
+
+
+def place_of(pod: Json, gpus: Gpus) -> str:
+    """The place that a pod uses, "" without a node."""
+    return gpus.place(node_of(pod), resource_of(pod, gpus)) if node_of(pod) else ""
 
 
 def has_ended(pod: Json) -> bool:
@@ -114,6 +162,21 @@ def ended_at(pod: Json) -> float | None:
 
 
 # --- nodes -----------------------------------------------------------------------------------------------------------
+
+
+def observed_places(node: Json, gpus: Gpus) -> list[ObservedNode]:
+    """A node, and a place for each other resource that it offers."""
+    whole = observed_node(node, gpus)
+    offered = table(status(node).get("allocatable"))
+    amounts = {resource: devices(offered.get(resource, 0)) for resource in gpus.others}
+    return [
+        whole,
+        *(
+            replace(whole, name=gpus.place(whole.name, resource), gpus=amount, gpu_type=profile_of(resource))
+            for resource, amount in amounts.items()
+            if amount
+        ),
+    ]
 
 
 def observed_node(node: Json, gpus: Gpus) -> ObservedNode:

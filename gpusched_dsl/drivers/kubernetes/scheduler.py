@@ -61,7 +61,7 @@ class PodScheduler:
         jobs = list(self.api.list(f"/apis/batch/v1{self._place}/jobs"))
         state = ClusterState.read(raw, self.api.list("/api/v1/pods"), chosen.gpus)
         controllers = Controllers.read(self.api, self._place, jobs, state.pods, self._kinds)
-        misfits = Misfits(state.raw_nodes, state.reserved, chosen.gpus.resource)
+        misfits = Misfits(state.raw_nodes, state.reserved, chosen.gpus)
         mine, others = state.divide(self._is_mine)
         found = state.unread_jobs()
         candidates = [one for one in [*controllers.known.values(), *_unnamed(jobs)] if self._may_be_mine(one, state)]

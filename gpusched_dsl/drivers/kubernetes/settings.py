@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched_dsl.drivers.kubernetes.api import KubernetesApi
-from gpusched_dsl.drivers.kubernetes.objects import Gpus
+from gpusched_dsl.drivers.kubernetes.objects import Gpus, profile_of
 from gpusched_dsl.drivers.toml_reader import timeout_of
 from gpusched_dsl.drivers.value_source import COMMON_FIELDS
 
 COMMON: Mapping[str, type | tuple[type, ...]] = {
-    "kubeconfig": str, "context": str, "namespace": str, "nodes": str, "resource": str, "type_label": str,
+    "kubeconfig": str, "context": str, "namespace": str, "nodes": str, "resource": (str, list), "type_label": str,
     "timeout": (int, float), "fields": dict,
 }  # fmt: skip
-_NAMES: Mapping[object, str] = {str: "a text", int: "an integer", dict: "a table", (int, float): "a number"}
+_NAMES: Mapping[object, str] = {
+    str: "a text", int: "an integer", dict: "a table", (int, float): "a number",
+    (str, list): "a text or a list of texts",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,12 @@ def check_settings(
             raise ValueError(f"{key}: must be {_NAMES[kind]}")
         if value == "":
             raise ValueError(f"{key}: must not be empty; omit it for the default")
+    resources = settings.get("resource")
+    if isinstance(resources, list) and (
+        not resources or not all(isinstance(one, str) and one for one in resources)
+        or len({profile_of(one) for one in resources}) < len(resources)
+    ):  # fmt: skip
+        raise ValueError('resource: must be names that differ after the last /, as in `["nvidia.com/gpu"]`')
     extra = settings.get("fields", {})
     if not all(isinstance(value, str) and value for value in extra.values()):
         raise ValueError('fields: must name labels or annotations, as in `due = "example.com/due"`')
@@ -59,7 +68,9 @@ def check_settings(
 
 def selection_of(settings: Mapping[str, Any]) -> Selection:
     gpus = Gpus()
-    chosen = Gpus(settings.get("resource", gpus.resource), settings.get("type_label", gpus.type_label))
+    named = settings.get("resource", gpus.resource)
+    resources = [named] if isinstance(named, str) else named
+    chosen = Gpus(resources[0], settings.get("type_label", gpus.type_label), tuple(resources[1:]))
     return Selection(settings.get("namespace"), settings.get("nodes", ""), chosen, settings.get("fields", {}))
 
 

@@ -28,7 +28,9 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     metadata,
     name_of,
     node_of,
+    place_of,
     scheduled_at,
+    several_resources,
     since,
     spec,
     status,
@@ -140,7 +142,7 @@ def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str], misfits:
     for pod in unit.pods:
         ran = state is JobState.RUNNING and status(pod).get("phase") == "Succeeded"  # its GPUs stay with the unit
         if node_of(pod) and (ran or not has_ended(pod)):
-            used[node_of(pod)] = used.get(node_of(pod), 0) + gpus_of(pod, gpus)
+            used[place_of(pod, gpus)] = used.get(place_of(pod, gpus), 0) + gpus_of(pod, gpus)
     times = [time for time in map(scheduled_at, unit.pods) if time is not None]
     has_run = state is JobState.RUNNING or state.has_ended
     return ObservedJob(
@@ -148,7 +150,7 @@ def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str], misfits:
         state=state,
         gpus=sum(role.count * gpus_of(role.template, gpus) for role in roles),
         held=state is JobState.PENDING and not partly,
-        pinned=tuple(dict.fromkeys(node_of(pod) for pod in unit.bound)) if partly else (),
+        pinned=tuple(dict.fromkeys(place_of(pod, gpus) for pod in unit.bound)) if partly else (),
         allocation=used,
         ran_on=_ran_on(unit, gpus) if state.has_ended else {},
         submitted=seconds(metadata(unit.thing).get("creationTimestamp")),
@@ -156,7 +158,7 @@ def observed_unit(unit: PodGroup, gpus: Gpus, extra: Mapping[str, str], misfits:
         ended=_end_time(unit, state),
         restarts=_restarts(unit),
         fields=_fields(unit, roles, gpus, extra),
-        unsupported=_unsupported_reason(unit, templates),
+        unsupported=several_resources(templates, gpus) or _unsupported_reason(unit, templates),
         partly_started=partly,
         reason=_waiting_reason(unit, gpus) if state in (JobState.PENDING, JobState.BLOCKED) else "",
         misfits=misfits.of(unit.unbound or templates) if misfits is not None and state is JobState.PENDING else {},
@@ -254,7 +256,7 @@ def _ran_on(unit: PodGroup, gpus: Gpus) -> Allocation:
     found: dict[str, int] = {}
     for pod in unit.pods:
         if node_of(pod) and (status(pod).get("phase") == "Succeeded" or unit.controller is None):
-            found[node_of(pod)] = found.get(node_of(pod), 0) + gpus_of(pod, gpus)
+            found[place_of(pod, gpus)] = found.get(place_of(pod, gpus), 0) + gpus_of(pod, gpus)
     return found
 
 

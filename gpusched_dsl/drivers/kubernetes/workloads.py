@@ -21,6 +21,9 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     metadata,
     name_of,
     node_of,
+    place_of,
+    resource_of,
+    several_resources,
     since,
     spec,
     status,
@@ -146,7 +149,7 @@ class WorkloadReader:
         starts = gang is not None and state is JobState.RUNNING and not gang.runs
         if starts:
             state = JobState.PENDING
-        held, pinned = self._hold_state(workload, check) if state is JobState.PENDING else (False, ())
+        held, pinned = self._hold_state(workload, check, sets) if state is JobState.PENDING else (False, ())
         used = self._allocation(workload, pods, sets) if gang is None else self._bound(workload, gang)
         partly = starts and gang is not None and gang.is_complete
         occupies = state is JobState.RUNNING or is_admitted(workload)
@@ -166,7 +169,8 @@ class WorkloadReader:
             ended=since(condition(workload, "Finished")) if state.has_ended else None,
             restarts=sum(count(one.get("count")) for one in evictions),
             fields=self._fields(workload, sets),
-            unsupported="" if total else f"it requests no {self.gpus.resource}",
+            unsupported=several_resources([one.template for one in with_gpus], self.gpus) if total
+            else f"it requests no {' or '.join(self.gpus.all)}",
             partly_started=partly,
             asks=state is JobState.PENDING and check is not None and check.get("state") == PENDING
             and has_quota(workload) and not text(check.get("message")).startswith(LEFT_OUT),
@@ -186,40 +190,44 @@ class WorkloadReader:
             return JobState.RUNNING
         return JobState.PENDING
 
-    def _hold_state(self, workload: Json, check: Json | None) -> tuple[bool, tuple[str, ...]]:
+    def _hold_state(self, workload: Json, check: Json | None, sets: Sequence[PodSet]) -> tuple[bool, tuple[str, ...]]:
         """Whether a waiting Workload is held, and the nodes for which it was released."""
         answer = None if check is None else check.get("state")
         if not has_quota(workload):  # Kueue has not asked yet; a start is noted, so that its turn comes
             wanted = tuple(wanted_nodes(workload))
             return not wanted, wanted
         if answer == READY:
-            chosen = [node for _, node in self._chosen_nodes(check)] or [*_answered_nodes(check)]
+            chosen = [node for _, node in self._chosen_nodes(check, sets)] or [*_answered_nodes(check)]
             return False, tuple(dict.fromkeys(chosen))
         if answer in (RETRY, REJECTED) or not self.retries:
             return True, ()
         return False, ()
 
-    def _chosen_nodes(self, check: Json | None) -> list[tuple[str, str]]:
+    def _chosen_nodes(self, check: Json | None, sets: Sequence[PodSet]) -> list[tuple[str, str]]:
         """The pod sets and nodes of our answer."""
+        resources = {one.name: resource_of(one.template, self.gpus) for one in sets}
         found = []
         for update in tables((check or {}).get("podSetUpdates")):
             host = texts(update.get("nodeSelector")).get(self.label)
             if host is not None:
-                found.append((text(update.get("name")), self.hosts.get(host, host)))
+                name = text(update.get("name"))
+                resource = resources.get(name, self.gpus.resource)
+                found.append((name, self.gpus.place(self.hosts.get(host, host), resource)))
         return found
 
     def _allocation(self, workload: Json, pods: Sequence[Json], sets: Sequence[PodSet]) -> Allocation:
         """The GPUs by node: those of our answer, else those of its pods."""
         sizes = {one.name: one.gpus for one in sets}
         found: dict[str, int] = {}
-        selected = self._chosen_nodes(check_of(workload, self.check))
+        selected = self._chosen_nodes(check_of(workload, self.check), sets)
         if selected:
             for name, node in selected:
                 found[node] = found.get(node, 0) + sizes.get(name, 0)
             return found
         for pod in pods:
             if node_of(pod) and (not has_ended(pod) or condition(workload, "Finished") is not None):
-                found[node_of(pod)] = found.get(node_of(pod), 0) + gpus_of(pod, self.gpus)
+                place = place_of(pod, self.gpus)
+                found[place] = found.get(place, 0) + gpus_of(pod, self.gpus)
         return found
 
     def _bound(self, workload: Json, gang: PodsOfSets) -> Allocation:
@@ -227,7 +235,8 @@ class WorkloadReader:
         ended = condition(workload, "Finished") is not None
         found: dict[str, int] = {}
         for pod in (*gang.bound, *gang.done, *(gang.failed if ended else ())):
-            found[node_of(pod)] = found.get(node_of(pod), 0) + gpus_of(pod, self.gpus)
+            place = place_of(pod, self.gpus)
+            found[place] = found.get(place, 0) + gpus_of(pod, self.gpus)
         answered = _answered_nodes(check_of(workload, self.check))
         is_between = bool(gang.bound) and not gang.is_complete and not ended
         if is_between and all(answered.get(node, 0) >= gpus for node, gpus in found.items()):
@@ -252,9 +261,9 @@ class WorkloadReader:
         """Nodes on which a pod set with GPUs cannot run, also by the flavor that Kueue has assigned to it."""
         if self.misfits is None:
             return {}
-        flavors = flavors_of(workload, self.gpus.resource)
         found: dict[str, str] = {}
         for one in sets:
+            flavors = flavors_of(workload, resource_of(one.template, self.gpus))
             needs = self.flavor_labels(flavors.get(one.name, ""))
             found = {**self.misfits.of([one.template], needs), **found}
         return found
