@@ -18,7 +18,6 @@ SETTINGS = {"team_share": "always", "emission_limit": "constant"}
 POWER = {"a100": 0.7, "v100": 0.4}
 CARBON = 0.4
 Plan = Mapping[str, Mapping[str, int]]  # workers by node, of the jobs that run
-_NOWHERE: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
@@ -117,11 +116,11 @@ class Instance:
         nodes = {node.name: node for node in self.nodes}
         jobs = {job.name: job for job in self.jobs}
         used, held = self._amounts(plan), self._amounts({job.name: job.held for job in self.jobs if job.held})
-        for name, limit in self._limits(rules).items():
-            if used[name] > max(limit, held[name] if name[0] != "room" else 0) + 1e-6:
-                yield f"{name}: {used[name]:g} of {limit:g}"
+        for key, limit in self._limits(rules).items():
+            if used[key] > max(limit, held[key] if key[0] != "room" else 0) + 1e-6:
+                yield f"{key}: {used[key]:g} of {limit:g}"
         for name, job in jobs.items():
-            place: Mapping[str, int] = plan.get(name, _NOWHERE)
+            place = plan.get(name, {})
             if job.held and dict(place) != dict(job.held):
                 yield f"{name} does not stay"
             if place and sum(place.values()) != job.count:
