@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -19,7 +20,9 @@ from gpusched_dsl.cli.instance import read_workspace
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.tables import show_with_note
+from gpusched_dsl.cli.trace import diagnostic_of
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.policies.library import is_policy
 
@@ -34,6 +37,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.drivers.settings import SECRETS, read_settings
 
     _check(options)
+    if options.init is not None:
+        return _init(options, output)
     settings, cluster = read_settings(Path(options.file))
     output.report(secret_warnings(*(settings.cluster_settings.get(name) for name in SECRETS)))
     workspace = read_workspace(settings.model, options.allow_outside, output)
@@ -48,18 +53,38 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     """Reject contradictory options and unwritable files."""
-    chosen = [name for name in ("act", "check", "report") if getattr(options, name)]
+    chosen = [name for name in ("init", "act", "check", "report") if getattr(options, name)]
     if len(chosen) > 1:
         message = f"`--{chosen[0]}` and `--{chosen[1]}` exclude each other"
         raise CommandLineError("GSM6002", message, "choose one of them")
     for name in ("html", "json", "methods"):
         if getattr(options, name) and not options.report:
             raise CommandLineError("GSM6002", f"`--{name}` belongs to the report", "add `--report`")
-    if options.rounds is not None and (options.check or options.report):
+    if options.rounds is not None and (options.check or options.report or options.init):
         raise CommandLineError("GSM6002", "`--rounds` is only for a run", "remove it")
     if options.html == options.json == STDOUT:
         raise CommandLineError("GSM6002", "several documents cannot all go to standard output", "give the others files")
     check_targets(options.html, options.json)
+
+
+def _init(options: argparse.Namespace, output: Output) -> int:
+    """Write a model of the live cluster."""
+    from gpusched_dsl.cli.inspect import check_model_folder, write_model
+    from gpusched_dsl.data.sources.files import FileLimits, Unreadable
+    from gpusched_dsl.inspecting.reading import LIVE_SLURM, read_snapshot
+
+    check_model_folder(options.file)
+    source = (
+        LIVE_SLURM
+        if options.init == "slurm"
+        else os.environ.get("KUBECONFIG", str(Path("~/.kube/config").expanduser()))
+    )
+    try:
+        snapshot = read_snapshot(source, FileLimits(allow_outside=True))
+    except Unreadable as error:
+        raise DiagnosticError([diagnostic_of(fault) for fault in error.faults]) from None
+    write_model(snapshot, options.file, options.init, output)
+    return exits.OK
 
 
 # --- runs ------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
@@ -13,6 +15,9 @@ from gpusched_dsl.cli.trace import diagnostic_of
 from gpusched_dsl.data.sources.files import FileLimits, Unreadable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+
+if TYPE_CHECKING:
+    from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
 
 
 def print_commands(source: str, output: Output) -> None:
@@ -35,6 +40,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         print_commands(options.source, output)
         return exits.OK
     check_targets(options.json)
+    check_model_folder(options.write)
     limits = FileLimits.within(permissions(options).memory, allow_outside=True)
     if options.json == STDOUT:
         output.only_diagnostics()
@@ -50,6 +56,31 @@ def run(options: argparse.Namespace, output: Output) -> int:
         found = inspect(snapshot, seed=options.seed, price=options.price)
     for line in found.lines():
         output.say_wrapped(line)
+    if options.write is not None:
+        write_model(snapshot, options.write, None, output)
     if options.json is not None:
         write_document(found.json_text(), options.json, output)
     return exits.OK
+
+
+def check_model_folder(folder: str | None) -> None:
+    """Check before a long computation that a model can be written there. Raises DiagnosticError (GSM5610)."""
+    from gpusched_dsl.inspecting.written_model import FILES, check_free
+
+    if folder is not None:
+        check_free(Path(folder), FILES)
+
+
+def write_model(snapshot: ClusterSnapshot, folder: str, driver: str | None, output: Output) -> None:
+    """Write a model of the cluster, and report what it leaves out and the next command.
+
+    Raises DiagnosticError (GSM5610, GSM5611, GSM6008).
+    """
+    from gpusched_dsl.inspecting.written_model import model_folder
+
+    found = model_folder(snapshot, driver)
+    found.write(Path(folder))
+    output.note(f"wrote {', '.join(found.files)} to {folder}")
+    for each in found.left_out:
+        output.note(f"the model leaves out: {each}")
+    output.note(f"next: the commands in {Path(folder) / 'README.md'}")

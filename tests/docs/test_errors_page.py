@@ -110,6 +110,8 @@ ELSEWHERE = {
     "GSM5601": "inspecting/test_reading.py::test_an_unknown_form_says_what_to_state",
     "GSM5602": "inspecting/test_stated_nodes.py::test_other_forms_are_refused",
     "GSM5603": "inspecting/test_slurm_source.py::test_without_slurm_the_error_says_what_is_missing",
+    "GSM5610": "inspecting/test_written_model.py::test_nothing_is_overwritten",
+    "GSM5611": "inspecting/test_written_model.py::test_a_cluster_without_gpus",
     "GSM6001": "cli/test_usage.py::test_wrong_usage",
     "GSM6002": "cli/test_usage.py::test_wrong_usage",
     "GSM6004": "cli/test_check.py::test_an_empty_folder_is_an_error",

@@ -86,6 +86,7 @@ class Instance:
         """A scenario with these rules."""
         lines = [f"{rule} = {SETTINGS.get(rule, 'yes')};" for rule in rules]
         lines += [
+            'Demands = { no_demand, j0, j1, j2, j3, j4 };',
             'Racks = { A, B };  Teams = { t1, t2 };  Requests = { any_type, a100, v100 };',
             f"table Types: gpu_power[kW] = {'  '.join(f'{k} {v}' for k, v in POWER.items())};",
             f"clock = {self.clock}[h];  user_gpus = {self.user_gpus};  emission_rate = {self.emission_rate}[kg/h];",
@@ -103,6 +104,7 @@ class Instance:
         for job in self.jobs:
             lines += [f'held["{job.name}", "{n}"] = {value};' for n, value in job.held.items()]
             lines += [f'barred["{job.name}", "{n}"] = 1;' for n in sorted(job.barred)]
+            lines += [f'demand["{job.name}"] = "{job.name}";'] if job.barred else []
         for w in self.windows:
             lines += [f'window_start["{w.name}"] = {w.start}[h];  window_end["{w.name}"] = {w.end}[h];']
             lines += [f'is_maintenance["{w.name}"] = {int(w.maintenance)};']

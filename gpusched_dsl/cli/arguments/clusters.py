@@ -21,6 +21,9 @@ def add_inspect_options(parser: Parser) -> None:
         "--nodes", metavar="NODES", help="nodes of a source with jobs only: 20x8, 20x8:a100,4x4:v100, or a CSV file"
     )
     parser.add_argument("--price", type=positive_number, metavar="DOLLARS", help="price of a GPU-hour")
+    parser.add_argument(
+        "--write", type=path, metavar="FOLDER", help="write a model of the cluster, its data and a cluster file there"
+    )
     add_seed(parser, "seed of the drawn futures")
     add_json(parser, "the inspection")
     add_memory_limit(parser)
@@ -28,6 +31,10 @@ def add_inspect_options(parser: Parser) -> None:
 
 def add_drive_options(parser: Parser) -> None:
     parser.add_argument("file", type=path, metavar="FILE", help="the cluster file, such as cluster.toml")
+    parser.add_argument(
+        "--init", choices=["slurm", "kueue", "kubernetes"], metavar="DRIVER",
+        help="write a model and a cluster file of the live cluster into the folder FILE: slurm, kueue, kubernetes",
+    )  # fmt: skip
     parser.add_argument("--act", action="store_true", help="change the cluster; without it only watch and record")
     parser.add_argument("--check", action="store_true", help="observe once, show the nodes and the data of the jobs")
     parser.add_argument(

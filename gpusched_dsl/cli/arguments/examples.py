@@ -16,9 +16,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gsdsl inspect slurm", "a Slurm cluster, by its commands"),
         ("gsdsl inspect ~/.kube/config", "a Kubernetes cluster, by its API"),
         ("gsdsl inspect sacct.txt --timezone Europe/Berlin", "a history of Slurm, by `sacct --parsable2`"),
+        ("gsdsl inspect slurm --write ours", "and a model, to change and to run live"),
         ("gsdsl inspect trace.swf --price 2.5", "a trace, with the price of a GPU-hour"),
     ),
     "drive": (
+        ("gsdsl drive --init slurm ours", "write a model and a cluster file of the live cluster"),
         ("gsdsl drive cluster.toml --check", "observe the cluster once, and show what was read"),
         ("gsdsl drive cluster.toml", "plan for it and record the plans, without changing anything"),
         ("gsdsl drive cluster.toml --report", "compare the recorded cluster with the plans"),

@@ -365,6 +365,8 @@ CODES: dict[str, str] = {
     "GSM5601": "format of a source is not recognised",
     "GSM5602": "stated nodes cannot be read",
     "GSM5603": "cluster cannot be inspected",
+    "GSM5610": "file of a model would be overwritten",
+    "GSM5611": "no node to write a model of",
     # 60xx command line and Python interface
     "GSM6001": "unknown command",
     "GSM6002": "invalid command line",

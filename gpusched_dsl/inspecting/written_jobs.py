@@ -1,0 +1,169 @@
+"""The jobs of a snapshot as data of models/cluster: those that run and wait, else those that have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
+from gpusched_dsl.language.text.numbers import count_text
+
+ANY_TYPE, NO_DEMAND, OTHER_TEAM = "any_type", "no_demand", "others"
+JOB_COLUMNS = ("job", "submitted", "team", "user", "needs", "workers", "type", "demand", "hours")
+MOST_PAST = 1000  # jobs that have ended, of a source in which none runs or waits
+_LEAST_HOURS = 1 / 60  # of a running job that is at its limit
+_DEFAULT_HOURS = 24.0
+_DEMAND = ("partitions", "features", "allowed_nodes", "excluded_nodes", "several")
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenJobs:
+    """`jobs` has JOB_COLUMNS, `held` the workers of running jobs by node, `barred` the nodes that a demand excludes.
+
+    `start` is time 0 in seconds since 1970, `hours` how long a job takes that states no limit. `is_past` says that the
+    jobs have ended. `left_out` says in words what is missing.
+    """
+
+    jobs: pl.DataFrame
+    held: pl.DataFrame
+    barred: pl.DataFrame
+    start: float
+    hours: float
+    is_past: bool
+    left_out: Sequence[str]
+
+
+def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
+    """The jobs on these nodes, in the order in which they were submitted."""
+    notes: list[str] = []
+    hours = usual_hours(snapshot)
+    waiting = snapshot.jobs_in(SnapshotState.WAITING)
+    running = snapshot.jobs_in(SnapshotState.RUNNING)
+    if blocked := snapshot.jobs_in(SnapshotState.BLOCKED).height:
+        notes.append(f"{count_text(blocked, 'job')} that must not start yet")
+    if limited := waiting.filter(pl.col("array_limit").is_not_null()).height:
+        notes.append(f"limits of arrays with {count_text(limited, 'waiting task')}")
+    if after := waiting.filter(pl.col("after").list.len() > 0).height:
+        notes.append(f"dependencies of {count_text(after, 'waiting job')}")
+    is_past = not waiting.height and not running.height
+    if is_past:
+        ended = snapshot.jobs_in(SnapshotState.ENDED).filter(pl.col("duration") > 0, pl.col("submitted").is_not_null())
+        waiting = ended.sort("submitted").tail(MOST_PAST)
+        if waiting.height < ended.height:
+            notes.append(f"{count_text(ended.height - waiting.height, 'job')} that ended before the last {MOST_PAST}")
+    start = float(waiting["submitted"].min()) if is_past and waiting.height else snapshot.now  # type: ignore[arg-type]
+    queued, barred = _queued(waiting, nodes, hours, is_past, notes)
+    begun, held = _running(running, nodes, hours, notes)
+    jobs = pl.concat([begun, queued]).sort("_moment", maintain_order=True, nulls_last=True)
+    since = ((pl.col("_moment").fill_null(start) - start) / 3600.0).round(6)
+    jobs = jobs.with_columns(
+        since.alias("submitted"),
+        pl.col("hours").round(6).clip(1e-6),
+        *(pl.when(pl.col(n) == "").then(pl.lit(other)).otherwise(n).alias(n)
+          for n, other in (("team", OTHER_TEAM), ("user", "unknown"))),
+    )  # fmt: skip
+    return WrittenJobs(jobs.select(JOB_COLUMNS), held, barred, start, hours, is_past, notes)
+
+
+def usual_hours(snapshot: ClusterSnapshot) -> float:
+    """The length that nine of ten jobs did not exceed; 24 h without a history."""
+    found = snapshot.jobs_in(SnapshotState.ENDED).filter(pl.col("duration") > 0)["duration"].quantile(0.9)
+    return _DEFAULT_HOURS if found is None else max(found / 3600.0, _LEAST_HOURS)
+
+
+def _queued(
+    jobs: pl.DataFrame, nodes: pl.DataFrame, hours: float, is_past: bool, notes: list[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Jobs that wait, and the nodes that their demands exclude."""
+    types = nodes["gpu_type"].unique().to_list()
+    # a type of a past job may be that of GPUs whose nodes were not named
+    known = pl.col("gpu_types").list.eval(pl.element().is_in(types)).list.all()
+    jobs = _kept(jobs, pl.col("gpus") > 0, "{} without GPUs", notes)
+    jobs = _kept(jobs, known.fill_null(True), "{} of a type of GPU that no node has", notes)
+    several = pl.when(pl.col("gpu_types").list.len() > 1).then("gpu_types").otherwise(pl.lit([], pl.List(pl.String)))
+    jobs = jobs.with_columns(several.alias("several"))
+    keys = [pl.col(name).list.join("\x1f").alias(f"_{name}") for name in _DEMAND]
+    jobs = jobs.with_columns(keys)
+    names = [f"_{name}" for name in _DEMAND]
+    distinct = jobs.unique(names, keep="first", maintain_order=True)
+    excluded = [_excluded(row, nodes) for row in distinct.select(_DEMAND).iter_rows(named=True)]
+    labels = _labels(distinct, excluded)
+    met = pl.Series("met", [len(found) < nodes.height for found in excluded], dtype=pl.Boolean)
+    table = distinct.select(names).with_columns(pl.Series("demand", labels, dtype=pl.String), met)
+    jobs = jobs.join(table, on=names, how="left", maintain_order="left")
+    jobs = _kept(jobs, pl.col("met"), "{} whose demands no node meets", notes)
+    nodes_of = pl.Series("node", excluded, dtype=pl.List(pl.String))
+    barred = pl.DataFrame([pl.Series("demand", labels, dtype=pl.String), nodes_of, met])
+    barred = barred.filter("met", pl.col("demand") != NO_DEMAND).select("demand", "node")
+    barred = barred.explode("node", keep_nulls=False, empty_as_null=False)
+    longest = pl.col("duration") if is_past else pl.col("limit").fill_null(hours * 3600.0)
+    return jobs.select(
+        "job", "team", "user",
+        (pl.col("gpus") * pl.col("nodes").clip(1)).cast(pl.Int64).alias("needs"),
+        pl.col("nodes").cast(pl.Int64).alias("workers"),
+        pl.when(pl.col("gpu_types").list.len() == 1).then(pl.col("gpu_types").list.first()).otherwise(pl.lit(ANY_TYPE))
+        .alias("type"),
+        "demand",
+        (longest / 3600.0).alias("hours"),
+        pl.col("submitted").alias("_moment"),
+    ), barred  # fmt: skip
+
+
+def _kept(jobs: pl.DataFrame, keep: pl.Expr, why: str, notes: list[str]) -> pl.DataFrame:
+    found = jobs.filter(keep)
+    if found.height < jobs.height:
+        notes.append(why.format(count_text(jobs.height - found.height, "job")))
+    return found
+
+
+def _excluded(demand: dict[str, list[str]], nodes: pl.DataFrame) -> list[str]:
+    """The nodes that one demand excludes."""
+    bad = pl.lit(False)
+    if demand["partitions"]:
+        named = pl.col("partitions").list.len() > 0
+        bad |= named & (pl.col("partitions").list.set_intersection(demand["partitions"]).list.len() == 0)
+    if demand["features"]:
+        wanted = list(dict.fromkeys(demand["features"]))
+        bad |= pl.col("features").list.set_intersection(wanted).list.len() < len(wanted)
+    if demand["allowed_nodes"]:
+        bad |= ~pl.col("node").is_in(demand["allowed_nodes"])
+    if demand["several"]:
+        bad |= ~pl.col("gpu_type").is_in(demand["several"])
+    bad |= pl.col("node").is_in(demand["excluded_nodes"])
+    return nodes.filter(bad)["node"].to_list()
+
+
+def _labels(distinct: pl.DataFrame, excluded: Sequence[Sequence[str]]) -> list[str]:
+    """A name for each demand: that of the partition where it is all of it."""
+    found = []
+    for number, (row, nodes) in enumerate(zip(distinct.select(_DEMAND).iter_rows(named=True), excluded, strict=True)):
+        only = row["partitions"] and not any(row[name] for name in _DEMAND[1:])
+        found.append(NO_DEMAND if not nodes else "_".join(row["partitions"]) if only else f"demand_{number + 1}")
+    return found
+
+
+def _running(
+    jobs: pl.DataFrame, nodes: pl.DataFrame, hours: float, notes: list[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Jobs that run, and their workers by node: one on each if all have equally many GPUs, else one for each GPU."""
+    names = nodes["node"].to_list()
+    gpus = pl.col("on_gpus").list
+    placed = (gpus.len() > 0) & (gpus.min() > 0) & pl.col("on_nodes").list.eval(pl.element().is_in(names)).list.all()
+    jobs = _kept(jobs, placed, "{} that run on nodes that are not known", notes)
+    equal = gpus.min() == gpus.max()
+    left = pl.col("limit").fill_null(hours * 3600.0) - pl.col("duration").fill_null(0.0)
+    table = jobs.select(
+        "job", "team", "user",
+        gpus.sum().cast(pl.Int64).alias("needs"),
+        pl.when(equal).then(gpus.len()).otherwise(0).cast(pl.Int64).alias("workers"),
+        pl.lit(ANY_TYPE).alias("type"),
+        pl.lit(NO_DEMAND).alias("demand"),
+        (left / 3600.0).clip(_LEAST_HOURS).alias("hours"),
+        pl.col("submitted").alias("_moment"),
+    )  # fmt: skip
+    rows = jobs.select("job", pl.col("on_nodes").alias("node"), pl.col("on_gpus").alias("gpus"), equal.alias("equal"))
+    rows = rows.explode("node", "gpus", keep_nulls=False, empty_as_null=False)
+    workers = pl.when("equal").then(1).otherwise("gpus").alias("workers")
+    return table, rows.select("job", "node", workers, "gpus")
