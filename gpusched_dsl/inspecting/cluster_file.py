@@ -57,7 +57,7 @@ def _of_driver(name: str, types: Sequence[str], teams: Sequence[str], demands: S
     found = [f"team = {_translated(_TEAMS[name], {t: t for t in teams}, OTHER_TEAM)}"] if name in _TEAMS else []
     if name == "slurm":
         found += [
-            'user = "user"',
+            'user = { field = "user", default = "unknown" }',
             'workers = { field = "nodes_wanted", default = 1 }',
             f"gpu_type = {_translated('gpu_type', {t: t for t in types}, ANY_TYPE)}",
             '# weight = { field = "qos", values = { high = 4, low = 0.5 }, default = 1 }',

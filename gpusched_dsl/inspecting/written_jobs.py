@@ -11,7 +11,7 @@ from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gpusched_dsl.language.text.numbers import count_text
 
 ANY_TYPE, NO_DEMAND, OTHER_TEAM = "any_type", "no_demand", "others"
-JOB_COLUMNS = ("job", "submitted", "team", "user", "needs", "workers", "type", "demand", "hours")
+JOB_COLUMNS = ("job", "submitted", "team", "user", "needs", "workers", "per_node", "type", "demand", "hours")
 MOST_PAST = 1000  # jobs that have ended, of a source in which none runs or waits
 _LEAST_HOURS = 1 / 60  # of a running job that is at its limit
 _DEFAULT_HOURS = 24.0
@@ -38,6 +38,7 @@ class WrittenJobs:
 def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
     """The jobs on these nodes, in the order in which they were submitted."""
     notes: list[str] = []
+    shares = snapshot.source.startswith("Kubernetes")  # pods of a job may be on one node
     hours = usual_hours(snapshot)
     waiting = snapshot.jobs_in(SnapshotState.WAITING)
     running = snapshot.jobs_in(SnapshotState.RUNNING)
@@ -61,6 +62,7 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
     jobs = jobs.with_columns(
         since.alias("submitted"),
         pl.col("hours").round(6).clip(1e-6),
+        (pl.col("workers").clip(1) if shares else pl.lit(1, pl.Int64)).alias("per_node"),
         *(pl.when(pl.col(n) == "").then(pl.lit(other)).otherwise(n).alias(n)
           for n, other in (("team", OTHER_TEAM), ("user", "unknown"))),
     )  # fmt: skip

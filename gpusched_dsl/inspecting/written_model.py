@@ -202,6 +202,7 @@ def _now(snapshot: ClusterSnapshot, nodes: pl.DataFrame, jobs: WrittenJobs, wind
         "    user[job] = user;",
         "    needs[job] = needs;",
         "    workers[job] = workers;",
+        "    per_node[job] = per_node;",
         "    gpu_type[job] = type;",
         "    demand[job] = demand;",
         "    exec_time[job] = hours[h];",
