@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         watch.begin("simulating")
         found = inspect(snapshot, seed=options.seed, price=options.price)
     for line in found.lines():
-        output.say_wrapped(line)
+        output.say(line)
     if options.write is not None:
         write_model(snapshot, options.write, None, output)
     if options.json is not None:

@@ -17,7 +17,7 @@ def show_grid(grid: Grid, output: Output, *, indent: str = "  ") -> tuple[str, .
         return ()
     console = output.console()
     fitting, left_out = grid.fit(console.width)
-    if fitting.least_width > console.width:  # rich would break the names
+    if fitting.least_width() > console.width:  # rich would break the names
         output.say(plain(fitting, indent="").rstrip("\n"))
     else:
         console.print(rich_table(fitting, console.width))

@@ -49,6 +49,12 @@ class QueueComparison:
     left_out: int
 
     @property
+    def anyone_waits(self) -> bool:
+        """Whether a job waited for a second on average, really or by any of the queues."""
+        found = [self.own, *self.others, *([self.real] if self.real else [])]
+        return any(each.mean_wait >= 1.0 for each in found)
+
+    @property
     def explains(self) -> bool:
         """Whether the simulated own queue has about the waits of the cluster."""
         if self.real is None:

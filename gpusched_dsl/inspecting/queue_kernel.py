@@ -5,7 +5,10 @@ free GPUs. What follows for the others if it does not fit is the rule: `STRICT`,
 nodes that suit it; `SKIP`, all others are tried; `EASY`, the first job without a place of each set of classes reserves
 the earliest time at which it fits by the estimated ends, and jobs that are tried later must not delay it (D. A. Lifka,
 The ANL/IBM SP Scheduling System, JSSPP 1995). A job that only a limit stops delays nobody. Like the backfilling of
-Slurm, an event tries at most `depth` jobs (`bf_max_job_test`).
+Slurm, an event tries at most `depth` jobs (`bf_max_job_test`); jobs of shapes without room do not count.
+
+Most events free no room for those who wait, and change nothing. In the others reservations are computed when a job with
+room is tried: only such a job could delay them.
 """
 
 from __future__ import annotations
@@ -37,14 +40,16 @@ class QueueNodes(NamedTuple):
 
 
 class QueueJobs(NamedTuple):
-    """J jobs in S shapes, with G limits. A job that runs already has a start, and its GPUs by node.
+    """J jobs in S shapes and Q queues, with G limits. A job that runs already has a start, and its GPUs by node.
 
-    Jobs of one shape have the same demand, GPUs by node and number of nodes.
+    Jobs of one shape have the same demand, GPUs by node and number of nodes. The queues of a shape have jobs with
+    different ranges of estimates.
     """
 
     submitted: Floats  # (J,) time from which it waits
     rank: Ints  # (J,) place in the order, each once
     shape: Ints  # (J,)
+    queue: Ints  # (J,)
     length: Floats  # (J,) real length from its start
     estimate: Floats  # (J,) the length by which reservations are made
     started: Floats  # (J,) NaN if it does not run yet
@@ -58,6 +63,8 @@ class QueueJobs(NamedTuple):
     shape_demand: Ints  # (S,)
     shape_gpus: Ints  # (S,) on each node, or in all if the number of nodes is 0
     shape_nodes: Ints  # (S,) 0: any number of nodes
+    queue_shape: Ints  # (Q,)
+    queue_least: Floats  # (Q,) the smallest estimate
     most: Ints  # (G,) the largest sum of amounts at one time
 
 
@@ -71,8 +78,10 @@ class QueueRun(NamedTuple):
 
 
 @compiled
-def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, awaited: Bools, run: QueueRun) -> int:
-    """Run until all jobs that are `awaited` have started, or no more can; return the number of events."""
+def run_queue(
+    nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, until: float, awaited: Bools, run: QueueRun
+) -> int:
+    """Run up to the time `until`, or until all jobs that are `awaited` have started; return the number of events."""
     count, shapes = len(jobs.submitted), len(jobs.shape_demand)
     free, most = nodes.gpus.copy(), int(nodes.gpus.max()) if len(nodes.gpus) > 0 else 0
     levels_of = np.zeros((nodes.fits.shape[1], most + 1), dtype=np.int64)  # nodes of a class by their free GPUs
@@ -81,27 +90,41 @@ def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, awaited
             levels_of[nodes.node_class[n], free[n]] += 1
     used = np.zeros(len(jobs.most), dtype=np.int64)
     before = jobs.before.copy()
-    queues = [[(0, 0)] for _ in range(shapes)]
+    queues = [[(0, 0)] for _ in range(len(jobs.queue_shape))]
     for queue in queues:
         queue.pop()
     ends = [(0.0, 0)]
     ends.pop()
     line_end, line_job, running = np.empty(count), np.empty(count, dtype=np.int64), 0  # by estimated end
+    line_bits = np.zeros(count, dtype=np.int64)
     has_come = np.zeros(count, dtype=np.bool_)
     for j in range(count):
         if not np.isnan(jobs.started[j]):
             has_come[j] = True
             run.start[j] = jobs.started[j]
             _change(nodes, jobs, run, j, -1, free, levels_of, used)
-            running = _insert(line_end, line_job, running, jobs.started[j] + jobs.estimate[j], j)
+            running = _insert(
+                line_end,
+                line_job,
+                line_bits,
+                running,
+                jobs.started[j] + jobs.estimate[j],
+                j,
+                _bits(nodes, jobs, run, j),
+            )
             heappush(ends, (jobs.started[j] + jobs.length[j], j))
     left = 0
     for j in range(count):
         left += awaited[j] and np.isnan(jobs.started[j])
     arrivals = np.argsort(jobs.submitted, kind="mergesort")
     openings = np.sort(nodes.window_end)
-    closed, failed = np.zeros(shapes, dtype=np.bool_), np.empty(shapes)
+    closed, failed = np.zeros(len(queues), dtype=np.bool_), np.empty(shapes)
+    waits, roomy = np.zeros(shapes, dtype=np.int64), np.zeros(shapes, dtype=np.bool_)  # waiting jobs; room now
+    shape_least = np.empty(shapes)  # the smallest estimate of waiting jobs
+    open_queues, pending = np.zeros(shapes, dtype=np.int64), np.empty(shapes, dtype=np.int64)
+    heads, head_rank = np.empty(len(queues), dtype=np.int64), np.empty(len(queues), dtype=np.int64)
     barred = np.zeros(nodes.fits.shape[1], dtype=np.bool_)
+    late_of = levels_of.copy()  # nodes of a class by the GPUs that a job may use beyond a reservation
     shadow, spare = np.empty(nodes.fits.shape[1]), np.empty(len(free), dtype=np.int64)
     later, usable = np.empty(len(free), dtype=np.int64), np.empty(len(free), dtype=np.int64)
     levels, where = np.empty(most + 1, dtype=np.int64), np.empty(len(free), dtype=np.int64)
@@ -116,18 +139,19 @@ def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, awaited
             opened += 1
         if waiting > 0 and opened < len(openings) and openings[opened] < now:
             now = openings[opened]
-        if now == NEVER or left == 0:
+        if now == NEVER or now > until or left == 0:
             return events
         events, last = events + 1, now
         while len(ends) > 0 and ends[0][0] <= now:
             j = heappop(ends)[1]
             _change(nodes, jobs, run, j, 1, free, levels_of, used)
-            running = _remove(line_end, line_job, running, j)
+            running = _remove(line_end, line_job, line_bits, running, j)
             for at in range(jobs.first_after[j], jobs.first_after[j + 1]):
                 other = jobs.after[at]
                 before[other] -= 1
                 if before[other] == 0 and has_come[other]:
-                    heappush(queues[jobs.shape[other]], (jobs.rank[other], other))
+                    heappush(queues[jobs.queue[other]], (jobs.rank[other], other))
+                    waits[jobs.shape[other]] += 1
                     waiting += 1
         while come < count and jobs.submitted[arrivals[come]] <= now:
             j = arrivals[come]
@@ -135,70 +159,155 @@ def run_queue(nodes: QueueNodes, jobs: QueueJobs, rule: int, depth: int, awaited
             if not has_come[j]:
                 has_come[j] = True
                 if before[j] == 0:
-                    heappush(queues[jobs.shape[j]], (jobs.rank[j], j))
+                    heappush(queues[jobs.queue[j]], (jobs.rank[j], j))
+                    waits[jobs.shape[j]] += 1
                     waiting += 1
 
-        # One pass over the queue. A shape is closed once there is no room for one of its jobs; jobs with an estimate
-        # of at least `failed` would delay a reservation, or run into a closed time, as another one of the shape.
-        closed[:] = False
-        failed[:] = NEVER
+        # One pass over the queues. All queues of a shape without room are closed; jobs with an estimate of at least
+        # `failed` would delay a reservation, or run into a closed time, as another one of the shape.
         barred[:] = False
+        possible = 0  # queues with room
+        for s in range(shapes):
+            open_queues[s], shape_least[s] = 0, NEVER
+            roomy[s] = waits[s] > 0 and _has_room(
+                nodes, jobs.shape_demand[s], barred, levels_of, jobs.shape_gpus[s], jobs.shape_nodes[s]
+            )
+        active = 0
+        for q in range(len(queues)):
+            closed[q] = len(queues[q]) == 0
+            if not closed[q]:
+                heads[active], head_rank[active] = q, queues[q][0][0]
+                active += 1
+                best = jobs.queue_shape[q]
+                shape_least[best] = min(shape_least[best], jobs.queue_least[q])
+                if roomy[best]:
+                    open_queues[best] += 1
+                    possible += 1
+        if possible == 0:
+            continue
+        failed[:] = NEVER
         shadow[:] = NEVER
         spare[:] = most
-        tested = 0
+        late_of[:] = levels_of
+        tested, reserving = 0, 0
         stash = [(0, 0)]
         stash.pop()
-        while tested < depth:
-            best = -1
-            for s in range(shapes):
-                if not closed[s] and len(queues[s]) > 0 and (best < 0 or queues[s][0][0] < queues[best][0][0]):
-                    best = s
-            if best < 0:
-                break
-            tested += 1
-            j = heappop(queues[best])[1]
+        while tested < depth and possible > 0:
+            at, place = 0, -1
+            while at < active:
+                if closed[heads[at]]:
+                    active -= 1
+                    heads[at], head_rank[at] = heads[active], head_rank[active]
+                else:
+                    if place < 0 or head_rank[at] < head_rank[place]:
+                        place = at
+                    at += 1
+            q = heads[place]
+            best, j = jobs.queue_shape[q], queues[q][0][1]
             demand, gpus, wanted = jobs.shape_demand[best], jobs.shape_gpus[best], jobs.shape_nodes[best]
-            if _is_limited(jobs, j, used) or jobs.estimate[j] >= failed[best]:
-                stash.append((jobs.rank[j], j))
+            if roomy[best] and jobs.queue_least[q] >= failed[best]:
+                closed[q] = True
+                open_queues[best] -= 1
+                possible -= 1
                 continue
-            until_end = now + jobs.estimate[j]
-            has_room = _has_room(nodes, demand, barred, levels_of, gpus, wanted)
-            number = 0
-            if has_room:
-                number = _fill(nodes, demand, barred, now, until_end, shadow, spare, free, usable, where)
-            first = jobs.first_part[j]
-            if has_room and _choose(number, usable, where, gpus, wanted, levels, run, first, j):
-                run.start[j] = now
-                waiting -= 1
-                left -= awaited[j]
-                _change(nodes, jobs, run, j, -1, free, levels_of, used)
-                for at in range(first, first + run.parts[j]):
-                    n = run.part_node[at]
-                    if until_end > shadow[nodes.node_class[n]]:
-                        spare[n] -= run.part_gpus[at]
-                running = _insert(line_end, line_job, running, until_end, j)
-                heappush(ends, (now + jobs.length[j], j))
-                continue
-            stash.append((jobs.rank[j], j))
-            failed[best] = min(failed[best], jobs.estimate[j])
-            if rule == STRICT:
-                closed[best] = True
-                for c in range(len(barred)):
-                    barred[c] |= nodes.fits[demand, c]
-                continue
-            if has_room:  # a reservation or a closed time prevents it: shorter ones of its shape may fit
-                continue
-            closed[best] = True
-            if rule == EASY and not _is_covered(nodes, demand, shadow):
-                time = _reserve(
-                    nodes, jobs, run, demand, gpus, wanted, free, line_end, line_job, running, later, levels, spare
-                )
-                if time < NEVER:
-                    for c in range(len(shadow)):
-                        if nodes.fits[demand, c]:
-                            shadow[c] = max(time, now)
+            leaves = _is_limited(jobs, j, used) or jobs.estimate[j] >= failed[best]
+            if leaves:
+                tested += 1
+                stash.append(heappop(queues[q]))
+            else:
+                if not _has_room(nodes, demand, barred, levels_of, gpus, wanted):
+                    closed[q] = True
+                    if roomy[best]:
+                        possible -= open_queues[best]
+                        roomy[best] = False
+                    if rule == EASY:
+                        pending[reserving] = best
+                        reserving += 1
+                    for other in range(len(queues)):
+                        closed[other] |= jobs.queue_shape[other] == best
+                    if rule == STRICT:
+                        for c in range(len(barred)):
+                            barred[c] |= nodes.fits[demand, c]
+                    continue
+                for at in range(reserving):
+                    _make_reservation(
+                        nodes, jobs, run, pending[at], now, free, line_end, line_job, line_bits, running, later, levels,
+                        spare, shadow, late_of,
+                    )  # fmt: skip
+                reserving = 0
+                tested += 1
+                until_end = now + jobs.estimate[j]
+                first = jobs.first_part[j]
+                if _has_place(nodes, demand, barred, now, until_end, shadow, levels_of, late_of, gpus, wanted):
+                    number = _fill(nodes, demand, barred, now, until_end, shadow, spare, free, usable, where)
+                    _choose(number, usable, where, gpus, wanted, levels, run, first, j)
+                    run.start[j] = now
+                    waiting -= 1
+                    waits[best] -= 1
+                    left -= awaited[j]
+                    heappop(queues[q])
+                    for at in range(first, first + run.parts[j]):
+                        n = run.part_node[at]
+                        late_of[nodes.node_class[n], max(min(free[n], spare[n]), 0)] -= 1
+                    _change(nodes, jobs, run, j, -1, free, levels_of, used)
+                    for at in range(first, first + run.parts[j]):
+                        n = run.part_node[at]
+                        if until_end > shadow[nodes.node_class[n]]:
+                            spare[n] -= run.part_gpus[at]
+                        late_of[nodes.node_class[n], max(min(free[n], spare[n]), 0)] += 1
+                    running = _insert(line_end, line_job, line_bits, running, until_end, j, _bits(nodes, jobs, run, j))
+                    heappush(ends, (now + jobs.length[j], j))
+                elif rule == STRICT:
+                    possible -= open_queues[best]
+                    roomy[best] = False
+                    for other in range(len(queues)):
+                        closed[other] |= jobs.queue_shape[other] == best
+                    for c in range(len(barred)):
+                        barred[c] |= nodes.fits[demand, c]
+                    continue
+                else:  # a reservation or a closed time prevents it: shorter ones of its shape may fit
+                    soonest = now + shape_least[best]
+                    if not _has_place(nodes, demand, barred, now, soonest, shadow, levels_of, late_of, gpus, wanted):
+                        possible -= open_queues[best]
+                        roomy[best] = False
+                        for other in range(len(queues)):
+                            closed[other] |= jobs.queue_shape[other] == best
+                        continue
+                    failed[best] = min(failed[best], jobs.estimate[j])
+                    stash.append(heappop(queues[q]))
+            if len(queues[q]) > 0:
+                head_rank[place] = queues[q][0][0]
+            else:
+                closed[q] = True
+                if roomy[best]:
+                    open_queues[best] -= 1
+                    possible -= 1
         for at in range(len(stash)):
-            heappush(queues[jobs.shape[stash[at][1]]], stash[at])
+            heappush(queues[jobs.queue[stash[at][1]]], stash[at])
+
+
+@compiled_in_place
+def _make_reservation(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, shape: int, now: float, free: Ints, line_end: Floats,
+    line_job: Ints, line_bits: Ints, running: int, later: Ints, levels: Ints, spare: Ints, shadow: Floats,
+    late_of: Ints,
+) -> None:  # fmt: skip
+    """Reserve the earliest time for a job of a shape without room, if none of its classes has a reservation."""
+    demand = jobs.shape_demand[shape]
+    if _is_covered(nodes, demand, shadow):
+        return
+    time = _reserve(
+        nodes, jobs, run, demand, jobs.shape_gpus[shape], jobs.shape_nodes[shape], free, line_end, line_job, line_bits,
+        running, later, levels, spare,
+    )  # fmt: skip
+    if time < NEVER:
+        for c in range(len(shadow)):
+            if nodes.fits[demand, c]:
+                shadow[c] = max(time, now)
+                late_of[c, :] = 0
+                for n in range(nodes.first_node[c], nodes.first_node[c + 1]):
+                    if nodes.gpus[n] > 0:
+                        late_of[c, max(min(free[n], spare[n]), 0)] += 1
 
 
 @compiled_in_place
@@ -226,23 +335,35 @@ def _change(
 
 
 @compiled_in_place
-def _insert(line_end: Floats, line_job: Ints, running: int, end: float, j: int) -> int:
+def _bits(nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, j: int) -> int:
+    """A set of bits with those of the classes of a running job; several classes may share a bit."""
+    found = 0
+    for at in range(jobs.first_part[j], jobs.first_part[j] + run.parts[j]):
+        found |= 1 << (nodes.node_class[run.part_node[at]] % 62)
+    return found
+
+
+@compiled_in_place
+def _insert(
+    line_end: Floats, line_job: Ints, line_bits: Ints, running: int, end: float, j: int, bits: int
+) -> int:  # fmt: skip
     """Put a job into the line of running jobs by its estimated end; return their number."""
     at = running
     while at > 0 and line_end[at - 1] > end:
-        line_end[at], line_job[at] = line_end[at - 1], line_job[at - 1]
+        line_end[at], line_job[at], line_bits[at] = line_end[at - 1], line_job[at - 1], line_bits[at - 1]
         at -= 1
-    line_end[at], line_job[at] = end, j
+    line_end[at], line_job[at], line_bits[at] = end, j, bits
     return running + 1
 
 
 @compiled_in_place
-def _remove(line_end: Floats, line_job: Ints, running: int, j: int) -> int:
+def _remove(line_end: Floats, line_job: Ints, line_bits: Ints, running: int, j: int) -> int:
     at = 0
     while line_job[at] != j:
         at += 1
     for later in range(at, running - 1):
         line_end[later], line_job[later] = line_end[later + 1], line_job[later + 1]
+        line_bits[later] = line_bits[later + 1]
     return running - 1
 
 
@@ -344,6 +465,24 @@ def _has_room(nodes: QueueNodes, demand: int, barred: Bools, levels_of: Ints, gp
 
 
 @compiled_in_place
+def _has_place(
+    nodes: QueueNodes, demand: int, barred: Bools, now: float, end: float, shadow: Floats, levels_of: Ints,
+    late_of: Ints, gpus: int, wanted: int,
+) -> bool:  # fmt: skip
+    """Whether the job fits now and delays no reservation."""
+    number, total = 0, 0
+    for c in range(len(barred)):
+        if nodes.fits[demand, c] and not barred[c] and not _is_closed(nodes, c, now, end):
+            delays = end > shadow[c]
+            for level in range(1, levels_of.shape[1]):
+                count = late_of[c, level] if delays else levels_of[c, level]
+                total += level * count
+                if level >= gpus:
+                    number += count
+    return number >= max(wanted, 1) or (wanted == 0 and total >= gpus)
+
+
+@compiled_in_place
 def _is_covered(nodes: QueueNodes, demand: int, shadow: Floats) -> bool:
     """Whether a class that suits the demand has a reservation already."""
     covered = False
@@ -355,15 +494,16 @@ def _is_covered(nodes: QueueNodes, demand: int, shadow: Floats) -> bool:
 @compiled_in_place
 def _reserve(
     nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, demand: int, gpus: int, wanted: int, free: Ints,
-    line_end: Floats, line_job: Ints, running: int, later: Ints, levels: Ints, spare: Ints,
+    line_end: Floats, line_job: Ints, line_bits: Ints, running: int, later: Ints, levels: Ints, spare: Ints,
 ) -> float:  # fmt: skip
     """The earliest time at which a job without room fits by the estimated ends of running jobs, NEVER if it does not.
 
     `spare` becomes what others may use beyond that time on the nodes that the job then takes.
     """
-    number, total = 0, 0
+    number, total, bits = 0, 0, 0
     for c in range(nodes.fits.shape[1]):
         if nodes.fits[demand, c]:
+            bits |= 1 << (c % 62)
             for n in range(nodes.first_node[c], nodes.first_node[c + 1]):
                 later[n] = max(free[n], 0) if nodes.gpus[n] > 0 else 0
                 number += later[n] >= gpus
@@ -371,6 +511,9 @@ def _reserve(
     time, at = NEVER, 0
     need = max(wanted, 1)
     while time == NEVER and at < running:
+        if line_bits[at] & bits == 0:  # frees nothing for it
+            at += 1
+            continue
         j = line_job[at]
         for part in range(jobs.first_part[j], jobs.first_part[j] + run.parts[j]):
             n = run.part_node[part]

@@ -16,6 +16,7 @@ from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 
 DEPTH = 1000  # jobs that one event tries
+MOST_RANGES = 24  # of estimates, each with a queue of its own for each shape
 FOREVER = 1e18  # s, the estimate of a job without a limit
 
 
@@ -88,17 +89,42 @@ class SimulatedQueue:
 
 
 def simulate(
-    data: QueueData, rule: QueueRule = QueueRule.EASY, *, depth: int = DEPTH, waiting: Ints | None = None
+    data: QueueData,
+    rule: QueueRule = QueueRule.EASY,
+    *,
+    depth: int = DEPTH,
+    waiting: Ints | None = None,
+    until: float = np.inf,
 ) -> SimulatedQueue:
-    """Run the queue to its end, or until the jobs `waiting` (their numbers) have started."""
+    """Run the queue to its end, up to a time, or until the jobs `waiting` (their numbers) have started."""
     count = len(data.jobs.submitted)
     awaited = np.ones(count, dtype=np.bool_)
     if waiting is not None:
         awaited[:] = False
         awaited[waiting] = True
+    jobs = _with_queues(data.jobs)
     run = QueueRun(np.full(count, np.nan), data.run_node.copy(), data.run_gpus.copy(), data.run_parts.copy())
-    events = run_queue(data.nodes, data.jobs, _RULES[rule], depth, awaited, run)
+    events = run_queue(QueueNodes(*map(_plain, data.nodes)), jobs, _RULES[rule], depth, until, awaited, run)
     return SimulatedQueue(data, run.start, run.part_node, run.part_gpus, run.parts, events)
+
+
+def _with_queues(jobs: QueueJobs) -> QueueJobs:
+    """The same jobs with a queue for each shape and range of estimates."""
+    known = np.unique(jobs.estimate)
+    if len(known) > MOST_RANGES:
+        known = known[np.linspace(0, len(known) - 1, MOST_RANGES).astype(np.int64)]
+    range_of = np.searchsorted(known, jobs.estimate, side="right") - 1
+    found, queue = np.unique(jobs.shape * (len(known) + 1) + range_of, return_inverse=True)
+    queue = queue.reshape(-1).astype(np.int64)
+    least = np.full(len(found), np.inf)
+    np.minimum.at(least, queue, jobs.estimate)
+    jobs = jobs._replace(queue=queue, queue_shape=found // (len(known) + 1), queue_least=least)
+    return QueueJobs(*map(_plain, jobs))
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """The same array, writeable and contiguous: the kernel is compiled once for each kind of array."""
+    return np.require(values, requirements=["C", "W"])
 
 
 def ready_at() -> pl.Expr:
@@ -158,10 +184,12 @@ def _arrays(
     first_part, run_parts, run_node, run_gpus = _parts(jobs, names, gpus, wanted, started)
     owners, amounts, most, first_limit = _limits(snapshot, jobs, gpus * np.maximum(wanted, 1))
     before, first_after, followers = _followers(pairs, len(jobs))
+    shape = shape.reshape(-1).astype(np.int64)
     arrays = QueueJobs(
-        submitted.astype(np.float64), np.arange(len(jobs)), shape.reshape(-1).astype(np.int64), length, length, started,
+        submitted.astype(np.float64), np.arange(len(jobs)), shape, shape, length, length, started,
         before, first_after, followers, first_limit, owners, amounts, first_part,
-        shapes[:, 0].copy(), shapes[:, 1].copy(), shapes[:, 2].copy(), most,
+        shapes[:, 0].copy(), shapes[:, 1].copy(), shapes[:, 2].copy(), np.arange(len(shapes)), np.zeros(len(shapes)),
+        most,
     )  # fmt: skip
     return QueueData(nodes, arrays, jobs, names, hopeless, run_parts, run_node, run_gpus)
 

@@ -32,11 +32,14 @@ _BLOCKED = {
 
 @dataclass(frozen=True, eq=False)
 class WaitingJob:
-    """A job that waits or is blocked; a blocked one has no `reason`. `notes` are further sentences."""
+    """A job that waits or is blocked; a blocked one has no `reason`. `notes` are further sentences. Jobs of one `shape`
+    (-1 for blocked ones) have the same reason, besides the jobs `ahead`.
+    """
 
     job: str
     reason: JobReason | None
     notes: tuple[str, ...] = ()
+    shape: int = -1
 
 
 def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[WaitingJob]:
@@ -63,7 +66,7 @@ def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Waitin
         notes = limits[at]
         if reason.kind == ROOM and not notes and row["reason"]:
             notes = (f"the cluster says: {row['reason']}",)
-        waiting.append(WaitingJob(row["job"], replace(reason, ahead=before), notes))
+        waiting.append(WaitingJob(row["job"], replace(reason, ahead=before), notes, int(shape.reshape(-1)[at])))
     return waiting + found
 
 

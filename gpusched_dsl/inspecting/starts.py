@@ -25,9 +25,11 @@ QUANTILES = (0.1, 0.5, 0.9)
 LEAST_CASES = 30  # from which a correction is computed
 SMALL = 60.0  # s, added to waits before they are compared as ratios
 SPAN = 7 * 86400.0  # s, for which later jobs are drawn
-WORK = 200_000  # jobs of all draws together, at most; more jobs have fewer draws
+# The cost of a simulation is about that of its jobs, and twice as much on 1,000 nodes. At most so much is spent on the
+# futures of now, on those of all past times together, and on each order of the queue that is tried.
+WORK, PAST_WORK, ORDER_WORK = 300_000, 400_000, 100_000
 MOST_COPIES = 20_000  # of past jobs that later ones are copied from
-MOST_DRAWS, LEAST_DRAWS = 40, 10
+MOST_DRAWS, LEAST_DRAWS, LEAST_TIMES, MOST_ORDER_TIMES = 40, 5, 3, 4
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,11 @@ class StartEstimates:
 def estimate_starts(snapshot: ClusterSnapshot, *, seed: int = 1, past_times: int = 12) -> StartEstimates:
     """Estimate the start of each waiting job. A seed gives the same draws again."""
     times = times_to_ask(snapshot, past_times) if snapshot.has_starts else np.zeros(0)
-    order = likely_order(snapshot, times[:: max(len(times) // 4, 1)])
-    cases = [past_cases(snapshot, time, order, seed + 1 + at) for at, time in enumerate(times.tolist())]
+    cost = _cost(state_at(snapshot, float(times[len(times) // 2]))) if len(times) else 1.0
+    times = _some(times, max(int(PAST_WORK / (cost * LEAST_DRAWS)), LEAST_TIMES))
+    order = likely_order(snapshot, _some(times, min(max(int(ORDER_WORK / cost), 1), MOST_ORDER_TIMES)))
+    work = PAST_WORK / max(len(times), 1)
+    cases = [past_cases(snapshot, time, order, seed + 1 + at, work) for at, time in enumerate(times.tolist())]
     waits, quantiles = _stacked(cases)
     factors, coverage = np.ones(len(QUANTILES)), None
     if len(waits) >= LEAST_CASES:
@@ -82,6 +87,20 @@ def estimate_starts(snapshot: ClusterSnapshot, *, seed: int = 1, past_times: int
     columns = {f"q{share * 100:.0f}": corrected[:, at] for at, share in enumerate(QUANTILES)}
     table = pl.DataFrame({"job": found.names, **columns})
     return StartEstimates(order, table, len(found.starts), tuple(factors.tolist()), coverage, len(waits))
+
+
+def _cost(snapshot: ClusterSnapshot) -> float:
+    """The cost of a simulation of the present jobs."""
+    present = snapshot.jobs.height - snapshot.jobs_in(SnapshotState.ENDED).height
+    return max(present, 1) * (1.0 + snapshot.nodes.height / 1000)
+
+
+def _some(times: Floats, count: int) -> Floats:
+    """At most so many of the times, spread over them."""
+    if count >= len(times):
+        return times
+    found: Floats = times[np.linspace(0, len(times) - 1, count + 2)[1:-1].astype(np.int64)]
+    return found
 
 
 def likely_order(snapshot: ClusterSnapshot, times: Floats) -> QueueOrder:
@@ -128,9 +147,9 @@ class PastCases:
     quantiles: Floats
 
 
-def past_cases(snapshot: ClusterSnapshot, time: float, order: QueueOrder, seed: int) -> PastCases:
+def past_cases(snapshot: ClusterSnapshot, time: float, order: QueueOrder, seed: int, work: float = WORK) -> PastCases:
     """What the estimate would have been at a past time, beside what happened. Jobs that never started are left out."""
-    found = drawn_starts(state_at(snapshot, time), order, seed)
+    found = drawn_starts(state_at(snapshot, time), order, seed, work)
     real = pl.DataFrame({"job": found.names}).join(
         snapshot.jobs.select("job", "started"), on="job", how="left", maintain_order="left"
     )
@@ -189,14 +208,18 @@ class DrawnStarts:
         return found
 
 
-def drawn_starts(snapshot: ClusterSnapshot, order: QueueOrder, seed: int) -> DrawnStarts:
-    """Simulate the queue in futures with drawn lengths and arrivals, until all jobs that wait now have started."""
+def drawn_starts(snapshot: ClusterSnapshot, order: QueueOrder, seed: int, work: float = WORK) -> DrawnStarts:
+    """Simulate the queue in futures with drawn lengths and arrivals, until all jobs that wait now have started.
+
+    `work` limits the cost of all futures together.
+    """
     waiting = snapshot.jobs_in(SnapshotState.WAITING)["job"]
     if not len(waiting):
         return DrawnStarts(waiting, np.zeros((0, 0)))
     futures = Futures(snapshot, order)
     random = np.random.default_rng(seed)
-    starts = np.array([futures.starts(random) for _ in range(futures.draws)])
+    draws = min(max(int(work / _cost(snapshot)), LEAST_DRAWS), MOST_DRAWS)
+    starts = np.array([futures.starts(random) for _ in range(draws)])
     return DrawnStarts(waiting, starts)
 
 
@@ -225,7 +248,6 @@ class Futures:
         running = ~np.isnan(self._data.jobs.started)
         self._elapsed = np.where(running, -np.nan_to_num(self._data.jobs.started), 0.0)
         self._waiting = np.flatnonzero(~self._copy & (table["state"] == SnapshotState.WAITING.value).to_numpy())
-        self.draws = min(max(WORK // max(present, 1), LEAST_DRAWS), MOST_DRAWS)
 
     def starts(self, random: np.random.Generator) -> Floats:
         """The starts of the jobs that wait, in one future."""

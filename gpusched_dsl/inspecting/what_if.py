@@ -65,7 +65,8 @@ def _change(text: str, snapshot: ClusterSnapshot, order: QueueOrder) -> ClusterC
     start = simulate(in_queue_order(data, order, ready), order.rule).start
     waits = np.maximum(start - ready, 0.0)
     present = present_state(snapshot)
-    now = simulate(in_queue_order(present, order, present.table["submitted"].to_numpy()), order.rule).start
+    ordered = in_queue_order(present, order, present.table["submitted"].to_numpy())
+    now = simulate(ordered, order.rule, until=0.0).start
     waiting = (present.table["state"] == "waiting").to_numpy()
     known = waits[~np.isnan(waits)]
     return ClusterChange(text, float(known.mean()) if len(known) else 0.0, int((now[waiting] <= 0.0).sum()))

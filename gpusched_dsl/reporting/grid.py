@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -61,15 +62,14 @@ class Grid(Struct, frozen=True):
         columns = (structs.replace(c, texts=c.texts[:rows], marks=c.marks[:rows]) for c in self.columns)
         return Grid(tuple(columns), self.starts)
 
-    @property
-    def least_width(self) -> int:
-        """The smallest width of the rich table."""
-        return sum(c.least_width + SPACE for c in self.columns) - SPACE
+    def least_width(self, space: int = SPACE) -> int:
+        """The smallest width with so many characters between columns, by default those of the rich table."""
+        return sum(c.least_width + space for c in self.columns) - space
 
-    def fit(self, width: int) -> tuple[Grid, tuple[str, ...]]:
+    def fit(self, width: int, space: int = SPACE) -> tuple[Grid, tuple[str, ...]]:
         """Return the table without the optional columns that `width` characters do not fit, and their headings."""
         columns, left_out = list(self.columns), []
-        while Grid(tuple(columns)).least_width > width:
+        while Grid(tuple(columns)).least_width(space) > width:
             optional = [c for c in columns if c.optional]
             if not optional:
                 break
@@ -88,6 +88,31 @@ def plain(grid: Grid, indent: str = "  ") -> str:
         padded.append([pad(text, width) for text in (column.header, "-" * width, *column.texts)])
     lines = [(indent + GAP.join(row)).rstrip() for row in zip(*padded, strict=True)]
     return "\n".join(lines) + "\n"
+
+
+def plain_within(grid: Grid, width: int, indent: str = "  ") -> tuple[str, tuple[str, ...]]:
+    """The table in lines of at most `width` characters, and the headings of the columns that are left out for it.
+
+    Optional columns are left out first, then texts of columns that wrap are broken. A table that is still too wide
+    stays so.
+    """
+    gap, room = len(GAP), width - len(indent)
+    grid, left_out = grid.fit(room, gap)
+    sizes = _widths(grid, room, gap)
+    cells = [
+        [textwrap.wrap(text, size, break_on_hyphens=False) or [""] for text in (column.header, "-" * size, *column.texts)]
+        for column, size in zip(grid.columns, sizes, strict=True)
+    ]
+    lines = []
+    for row in zip(*cells, strict=True):
+        for number in range(max(map(len, row))):
+            parts = [cell[number] if number < len(cell) else "" for cell in row]
+            padded = (
+                part.rjust(size) if column.right else part.ljust(size)
+                for part, size, column in zip(parts, sizes, grid.columns, strict=True)
+            )
+            lines.append((indent + GAP.join(padded)).rstrip())
+    return "\n".join(lines) + "\n", left_out
 
 
 def rich_table(grid: Grid, width: int | None = None) -> Table:
@@ -110,12 +135,12 @@ def _style(column: GridColumn, row: int) -> str:
     return STYLES.get(column.marks[row], "") if column.marks else ""
 
 
-def _widths(grid: Grid, width: int | None) -> list[int]:
+def _widths(grid: Grid, width: int | None, space: int = SPACE) -> list[int]:
     """The width of each column: first wrapping texts become narrower, then headings."""
     widths = [max(len(c.header), c.width) for c in grid.columns]
     if width is None:
         return widths
-    excess = sum(w + SPACE for w in widths) - SPACE - width
+    excess = sum(w + space for w in widths) - space - width
     for wraps in (True, False):
         for at in sorted(range(len(widths)), key=lambda i: -widths[i]):
             column = grid.columns[at]
