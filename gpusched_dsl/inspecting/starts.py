@@ -29,7 +29,7 @@ SPAN = 7 * 86400.0  # s, for which later jobs are drawn
 # futures of now, on those of all past times together, and on each order of the queue that is tried.
 WORK, PAST_WORK, ORDER_WORK = 300_000, 400_000, 100_000
 MOST_COPIES = 20_000  # of past jobs that later ones are copied from
-MOST_DRAWS, LEAST_DRAWS, LEAST_TIMES, MOST_ORDER_TIMES = 40, 5, 3, 4
+MOST_DRAWS, LEAST_DRAWS, LEAST_TIMES, MOST_ORDER_TIMES = 40, 4, 3, 4
 
 
 @dataclass(frozen=True)

@@ -100,8 +100,8 @@ def plain_within(grid: Grid, width: int, indent: str = "  ") -> tuple[str, tuple
     grid, left_out = grid.fit(room, gap)
     sizes = _widths(grid, room, gap)
     cells = [
-        [textwrap.wrap(text, size, break_on_hyphens=False) or [""] for text in (column.header, "-" * size, *column.texts)]
-        for column, size in zip(grid.columns, sizes, strict=True)
+        [textwrap.wrap(text, size, break_on_hyphens=False) or [""] for text in (c.header, "-" * size, *c.texts)]
+        for c, size in zip(grid.columns, sizes, strict=True)
     ]
     lines = []
     for row in zip(*cells, strict=True):

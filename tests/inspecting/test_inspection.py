@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from made_history import made_history
 
+from gpusched_dsl.inspecting.blocking import blocking_jobs
 from gpusched_dsl.inspecting.inspection import inspect
 from gpusched_dsl.inspecting.load import load_by, load_by_type
 from gpusched_dsl.inspecting.other_queues import compare_queues
@@ -18,6 +19,7 @@ from gpusched_dsl.inspecting.queue_simulation import QueueRule
 from gpusched_dsl.inspecting.reasons import waiting_reasons
 from gpusched_dsl.inspecting.snapshot import LIMIT_COLUMNS, ClusterSnapshot, frame
 from gpusched_dsl.inspecting.starts import QueueOrder
+from gpusched_dsl.inspecting.times import SnapshotClock
 from gpusched_dsl.inspecting.unused import unused_gpus
 from gpusched_dsl.inspecting.what_if import what_if
 
@@ -114,9 +116,56 @@ def test_text_and_document(history: ClusterSnapshot) -> None:
     found = inspect(history, price=2.0)
     text = str(found)
     used = load_by_type(history)["used"].sum()
-    assert f"{used:.0f} of 24 GPUs in use" in text
-    assert "the queue: by submission, backfilling with a reservation" in text
+    assert f"{used:.0f} of 24 GPUs are in use" in text
+    assert "the queue: by submission, backfilling with a reservation" in " ".join(text.split())
     document = json.loads(found.json_text())
     assert len(document["starts"]) == history.jobs.filter(history.jobs["state"] == "waiting").height
     assert document["waiting"][0]["reason"]["needs"][0]["amounts"]["GPU"] > 0
     assert document["unused"]["price"] == 2.0
+
+
+@pytest.mark.parametrize("prefix", ["", "a-long-name-of-a-team-in-a-large-company-"])
+def test_every_line_has_at_most_80_columns(history: ClusterSnapshot, prefix: str) -> None:
+    named = history.jobs.with_columns(
+        pl.concat_str(pl.lit(prefix), "team").alias("team"), pl.concat_str(pl.lit(prefix), "user").alias("user")
+    )
+    lines = inspect(replace(history, jobs=named, notes=("a note " * 30,), unread=("what " * 40,))).lines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith(f"{load_by_type(history)['used'].sum():.0f} of 24 GPUs are in use")
+
+
+def test_running_jobs_that_block_equal_a_count_over_jobs(history: ClusterSnapshot) -> None:
+    waiting = [j for j in history.jobs.iter_rows(named=True) if j["state"] == "waiting"]
+    running = [j for j in history.jobs.iter_rows(named=True) if j["state"] == "running"]
+
+    def has_room(job: dict[str, object], without: str) -> bool:
+        free = dict.fromkeys(history.nodes["node"].to_list(), 8)
+        for other in running:
+            for node, gpus in zip(other["on_nodes"], other["on_gpus"], strict=True):
+                free[node] -= gpus * (other["job"] != without)
+        return sum(each >= job["gpus"] for each in free.values()) >= max(job["nodes"], 1)
+
+    expected = {each["job"]: sum(has_room(j, each["job"]) and not has_room(j, "") for j in waiting) for each in running}
+    found = blocking_jobs(history)
+    assert found.height > 0
+    assert dict(found.select("job", "blocks").iter_rows()) == {job: n for job, n in expected.items() if n}
+
+
+def test_a_history_without_a_present_and_without_waits_has_short_text(history: ClusterSnapshot) -> None:
+    ended = history.jobs.filter(pl.col("state") == "ended")
+    at_once = ended.with_columns(pl.col("started").alias("submitted"))
+    text = str(inspect(replace(history, jobs=at_once)))
+    first = text.split("\n\n")[0]
+    assert f"{ended.height} jobs in" in first
+    assert "nobody waits" in first
+    assert "in use" not in text
+    assert "who waits" not in text
+    assert "other queues" not in text
+
+
+@pytest.mark.parametrize(
+    ("days", "text"), [(0.1, "Mon 10:24"), (6, "Sun 08:00"), (7, "Mon 2023-11-20 08:00"), (-1, "Sun 2023-11-12 08:00")]
+)
+def test_dates_are_short_in_the_next_days(days: float, text: str) -> None:
+    clock = SnapshotClock(1_699_862_400.0, "UTC", True)
+    assert clock.short(clock.now + 86400 * days) == text
