@@ -15,6 +15,7 @@ from gpusched_dsl.drivers.protocol import ActionRefused
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.drivers.slurm.hostlist import expand
+from gpusched_dsl.drivers.slurm.reservations import COMMAND, VARIABLES
 
 EPOCH = 1_800_000_000.0
 
@@ -56,6 +57,7 @@ class Job:
     begun: int = 0  # how often it started
     array: int = 0  # the id of the array, 0 for other jobs
     task: int = 0
+    minutes: int = 60  # the time limit
     nodes: int = 1  # with so many GPUs on each
     at_once: int = 0  # how many tasks of the array may run, 0 for all
     separate: bool = False  # a task with a record of its own
@@ -70,6 +72,7 @@ class SimulatedSlurm:
 
     nodes: list[Node]
     licences: dict[str, int] = field(default_factory=dict)
+    reservations: list[tuple[str, float, float, str]] = field(default_factory=list)  # name, start, end, nodes
     jobs: dict[int, Job] = field(default_factory=dict)
     time: float = EPOCH
     at: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
@@ -94,7 +97,7 @@ class SimulatedSlurm:
         return job
 
     def cluster(self) -> SlurmCluster:
-        return SlurmCluster("main", _Commands(self))
+        return SlurmCluster("main", _Commands(self), now=self.now)
 
     def now(self) -> float:
         return self.time
@@ -127,6 +130,9 @@ class SimulatedSlurm:
             return "BadConstraints" if set(listed) <= set(job.excluded) else "Resources"
         if job.features and not set(job.features.split("&")) <= set(node.features):
             return "BadConstraints"
+        for _, start, end, nodes in self.reservations:
+            if start < self.time + job.minutes * 60 and self.time < end and node.name in expand(nodes):
+                return "ReqNodeNotAvail"
         if node.flags or node.reservation != job.reservation:
             return "Reservation" if job.reservation else "ReqNodeNotAvail"
         return ""
@@ -217,7 +223,7 @@ class SimulatedSlurm:
             "features": job.features, "licenses": f"{job.licence}:1" if job.licence else "",
             "resv_name": job.reservation, "shared": "none" if job.exclusive else None,
             "submit_time": int(job.submitted), "start_time": int(job.started), "end_time": int(job.ended),
-            "eligible_time": int(job.eligible), "time_limit": 60, "restart_cnt": job.restarts,
+            "eligible_time": int(job.eligible), "time_limit": job.minutes, "restart_cnt": job.restarts,
             "admin_comment": job.admin_comment, "comment": f"length={job.seconds}", "user_name": "ada", "name": "x",
         }  # fmt: skip
 
@@ -251,6 +257,11 @@ class _Commands(Commands):
 
     def json(self, command: Sequence[str]) -> dict[str, Any]:
         return self.slurm.documents(command[0])
+
+    def text(self, command: Sequence[str], variables: Any = None) -> str:
+        assert (command, variables) == (COMMAND, VARIABLES)
+        form = "ReservationName={} StartTime={:.0f} EndTime={:.0f} Duration=01:00:00 Nodes={} NodeCnt=1 Flags=MAINT"
+        return "\n".join(form.format(*known) for known in self.slurm.reservations)
 
     def change(self, command: Sequence[str]) -> None:
         self.slurm.change(command[1:])

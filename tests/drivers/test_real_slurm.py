@@ -365,6 +365,33 @@ def test_tasks_of_an_array_run_by_the_plan(service: SlurmService, tmp_path: Path
         assert [start for start, _ in times] == sorted(start for start, _ in times)
 
 
+def test_jobs_keep_away_from_nodes_that_will_be_maintained(service: SlurmService, tmp_path: Path) -> None:
+    """Seven nodes are maintained in ten minutes: a job without a limit starts on the eighth, a short one at once."""
+    path = write_files(tmp_path)
+    words = (
+        "ReservationName=maint",
+        "StartTime=now+10minutes",
+        "Duration=60",
+        "Nodes=g[1-7]",
+        "Flags=MAINT",
+        "Users=root",
+    )
+    service.run("scontrol", "create", "reservation", *words)
+    try:
+        long = [submit(service, 4, 3.0) for _ in range(2)]
+        short = submit(service, 4, 3.0, "-t", "5")
+        assert set(SlurmCluster("main").observe().jobs[long[0]].misfits) == {f"g{n}" for n in range(1, 8)}
+        process = driver(service, path, "--act")
+        try:
+            seen = wait_until_done([*long, short], 180)
+        finally:
+            end(process)
+    finally:
+        service.run("scontrol", "delete", "ReservationName=maint")
+    assert [seen.jobs[name].ran_on for name in long] == [{"g8": 4}] * 2
+    assert (seen.jobs[short].started or 0.0) < max(seen.jobs[name].started or 0.0 for name in long)
+
+
 def simulate(path: Path, names: list[str], jobs: list[tuple[int, float]]) -> dict[str, tuple[float, float]]:
     """The start and end in seconds of each job in a simulated cluster without delays."""
     import gpusched_dsl

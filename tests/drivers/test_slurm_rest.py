@@ -16,12 +16,19 @@ from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, Clu
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.drivers.slurm.observe import observation_of
+from gpusched_dsl.drivers.slurm.reservations import Reservation
 from gpusched_dsl.drivers.slurm.rest import RestInterface
 from gpusched_dsl.drivers.slurm.rest_keys import ACTING_VERSIONS
 
 LATER = [version for version in ACTING_VERSIONS if version != "v0.0.38"]
 NUMBERS = ("array_job_id", "array_task_id", "array_max_tasks", "deadline", "end_time", "het_job_id", "node_count",
            "priority", "start_time", "submit_time", "tasks", "time_limit")  # fmt: skip
+LATEST = 4_000_000_000  # seconds since 1970
+RESERVATIONS = [{
+    "name": "far", "node_list": "g1", "flags": ["MAINT"],
+    "start_time": {"set": True, "infinite": False, "number": LATEST},
+    "end_time": {"set": True, "infinite": False, "number": LATEST + 3600},
+}]  # fmt: skip
 
 
 def as_later(job: dict[str, Any]) -> dict[str, Any]:
@@ -51,7 +58,8 @@ class Service:
                 what = self.path.rsplit("/", 1)[-1]
                 nodes = [{**n, "state": [n["state"].upper(), *n["state_flags"]], "features": [], "active_features": []}
                          for n in NODES_22]  # fmt: skip
-                self.answer({what: [as_later(JOBS_22[0]), service.job] if what == "jobs" else nodes})
+                found = {"jobs": [as_later(JOBS_22[0]), service.job], "nodes": nodes, "reservations": RESERVATIONS}
+                self.answer({what: found[what]})
 
             def do_POST(self) -> None:
                 content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -91,7 +99,10 @@ def service() -> Iterator[Service]:
 @pytest.mark.parametrize("version", LATER)
 def test_later_versions_are_read(version: str, service: Service) -> None:
     seen = service.cluster(version).observe()
-    before = observation_of([JOBS_22[0], {**JOBS_22[1], "required_nodes": ""}], NODES_22, "main")
+    far = Reservation("far", LATEST, LATEST + 3600, frozenset({"g1"}))
+    jobs = [JOBS_22[0], {**JOBS_22[1], "required_nodes": ""}]
+    before = observation_of(jobs, NODES_22, "main", time.time(), (far,))
+    assert "`far`" in seen.jobs["2"].misfits["g1"]  # it has no time limit
     assert (seen.jobs, seen.nodes, seen.unread) == (before.jobs, before.nodes, ())
 
 

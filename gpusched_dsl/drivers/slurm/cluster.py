@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpusched_dsl.drivers.protocol import Action, ActionKind, ActionRefused, ClusterUnavailable, Observation
@@ -15,6 +15,7 @@ from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.drivers.slurm.demands import asked_nodes, with_asked
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson
 from gpusched_dsl.drivers.slurm.observe import FIELDS, observation_of
+from gpusched_dsl.drivers.slurm.reservations import COMMAND, VARIABLES, from_text, reservations_of
 from gpusched_dsl.drivers.slurm.rest import RestInterface, error_text
 from gpusched_dsl.drivers.slurm.rest_keys import ACTING_VERSIONS, eligible, has_comment, held, placed, resized
 from gpusched_dsl.drivers.toml_reader import timeout_of
@@ -39,6 +40,7 @@ class SlurmCluster:
     rest: RestInterface | None = None
     acts_by_rest: bool = False
     fields: frozenset[str] = FIELDS
+    now: Callable[[], float] = time.time
     _asked: dict[str, str] = field(default_factory=dict)  # the nodes that users ask for, by job
 
     @classmethod
@@ -80,7 +82,20 @@ class SlurmCluster:
             with suppress(UnknownJson, AttributeError):  # what is not understood is told below
                 if asked := asked_nodes(record):
                     self._asked[name_of(record)] = asked
-        return observation_of(jobs, nodes, self.partition, time.time())
+        unread: list[str] = []
+        reservations = tuple(reservations_of(self._reservations(unread), unread))
+        seen = observation_of(jobs, nodes, self.partition, self.now(), reservations)
+        return replace(seen, unread=(*seen.unread, *unread))
+
+    def _reservations(self, unread: list[str]) -> Sequence[Any]:
+        """The records of reservations; without an answer none, and `unread` says so."""
+        try:
+            if self.rest is not None:
+                return _list_of(self.rest.get("reservations"), "reservations")
+            return from_text(self.commands.text(COMMAND, VARIABLES))
+        except ClusterUnavailable as failure:
+            unread.append(f"reservations that begin later are left out: {failure}")
+            return ()
 
     def _records(self, what: str) -> Sequence[Any]:
         if self.rest is not None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from gpusched_dsl.data.sources.json_keys import decode_distinct
@@ -41,9 +42,9 @@ class Commands:
             raise ClusterUnavailable(f"`{' '.join(command)}` printed no JSON object")
         return document
 
-    def text(self, command: Sequence[str]) -> str:
-        """What a command prints. Raises ClusterUnavailable."""
-        code, out, error = self._run(command)
+    def text(self, command: Sequence[str], variables: Mapping[str, str] | None = None) -> str:
+        """What a command prints, with further `variables` in its environment. Raises ClusterUnavailable."""
+        code, out, error = self._run(command, variables or {})
         if code != 0:
             raise ClusterUnavailable(f"`{' '.join(command)}` ended with {code}: {_first_line(error)}")
         return out
@@ -64,12 +65,12 @@ class Commands:
     def _search_path(self) -> str | None:
         return self.path if self.path is not None else os.environ.get("PATH")
 
-    def _run(self, command: Sequence[str]) -> tuple[int, str, str]:
+    def _run(self, command: Sequence[str], variables: Mapping[str, str] = MappingProxyType({})) -> tuple[int, str, str]:
         program = shutil.which(command[0], path=self._search_path())
         if program is None:
             raise ClusterUnavailable(f"there is no command `{command[0]}`")
         # tasks of arrays are not shortened
-        environment = {**os.environ, "LC_ALL": "C", "SLURM_BITSTR_LEN": "0", **self.variables}
+        environment = {**os.environ, "LC_ALL": "C", "SLURM_BITSTR_LEN": "0", **self.variables, **variables}
         try:
             done = subprocess.run(
                 [program, *command[1:]], capture_output=True, timeout=self.timeout, env=environment, check=False,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, TypeAlias
 
 from gpusched_dsl.drivers.protocol import ObservedNode
 from gpusched_dsl.drivers.slurm.gres import GpuCount
-from gpusched_dsl.drivers.slurm.json_values import hosts, names, text
+from gpusched_dsl.drivers.slurm.json_values import hosts, names, number, text
+from gpusched_dsl.drivers.slurm.reservations import Reservation
 
 PLACED = "gsdsl step "  # how the AdminComment of a job begins whose node list is ours
 HELD_BY_US = re.compile(r"gsdsl(?:$| step \d+: to wait)")  # the AdminComment of a job that an operator seems to hold
@@ -27,7 +29,7 @@ class NodeFacts:
     reserved: bool
 
 
-_Demands: TypeAlias = tuple[str, str, str, frozenset[str], str, int]
+_Demands: TypeAlias = tuple[str, str, str, frozenset[str], str, int, tuple[Reservation, ...]]
 
 
 @dataclass
@@ -35,6 +37,8 @@ class SlurmDemands:
     """The nodes on which each job must not run, with the reason; equal demands share one answer."""
 
     facts: Mapping[str, NodeFacts]
+    now: float = 0.0
+    upcoming: Sequence[Reservation] = ()
     _known: dict[_Demands, Mapping[str, str]] = field(default_factory=dict)
     _lists: dict[_Demands, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
@@ -56,7 +60,16 @@ class SlurmDemands:
         return (
             asked_nodes(record), text(record, "excluded_nodes"), text(record, "features"), wanted.kinds,
             text(record, "resv_name"), wanted.count // nodes if is_exclusive(record) else 0,
+            self._blocking(record),
         )  # fmt: skip
+
+    def _blocking(self, record: Mapping[str, Any]) -> tuple[Reservation, ...]:
+        """The reservations that begin before a job would have ended if it began now."""
+        if not self.upcoming:
+            return ()
+        minutes, own = number(record, "time_limit"), text(record, "resv_name")
+        seconds = inf if minutes is None else minutes * 60.0
+        return tuple(known for known in self.upcoming if known.blocks(self.now, seconds, own))
 
     def lists_of(self, record: Mapping[str, Any], wanted: GpuCount, nodes: int) -> Mapping[str, tuple[str, ...]]:
         """The nodes that the demands leave to a job, and the types of their GPUs. Reservations do not count."""
@@ -85,6 +98,7 @@ class SlurmDemands:
         kinds: frozenset[str],
         reservation: str,
         whole: int,
+        blocking: Sequence[Reservation],
         *,
         reservations: bool = True,
     ) -> dict[str, str]:
@@ -92,6 +106,7 @@ class SlurmDemands:
         any_of = "|" in features
         wanted = set(re.split(r"[&|]", features)) if features else set()
         found: dict[str, str] = {}
+        later = {name: known.name for known in blocking for name in known.nodes} if reservations else {}
         for name, known in self.facts.items():
             if only and name not in only:
                 found[name] = f"it asks for {asked}"
@@ -103,6 +118,8 @@ class SlurmDemands:
                 found[name] = f"it needs GPUs of type {' and '.join(sorted(kinds))}"
             elif reservations and known.reserved is not bool(reservation):
                 found[name] = f"its reservation is `{reservation}`" if reservation else "the node is reserved"
+            elif name in later:
+                found[name] = f"it might not have ended when the reservation `{later[name]}` begins"
             elif whole and known.node.gpus != whole:
                 found[name] = f"it takes whole nodes, with {whole} GPUs of each"
         return found

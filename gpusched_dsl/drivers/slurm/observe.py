@@ -14,6 +14,7 @@ from gpusched_dsl.drivers.slurm.arrays import apply_limits, name_of, separate, t
 from gpusched_dsl.drivers.slurm.demands import HELD_BY_US, NodeFacts, SlurmDemands, is_exclusive, node_list_of
 from gpusched_dsl.drivers.slurm.gres import GpuCount, read_gpus
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, names, number, text, whole
+from gpusched_dsl.drivers.slurm.reservations import Reservation
 
 STATES: Mapping[str, JobState] = {
     "PENDING": JobState.PENDING,
@@ -61,7 +62,7 @@ NODE_STATES = DOWN | DRAINS | {
     "POWERING_UP", "POWER_UP", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "UNDRAIN", "RESUME", "EXTERNAL", "PERFCTRS",
     "CANCEL_REBOOT", "NET", "CLEAR",
 }  # fmt: skip
-TEXTS = ("comment", "account", "qos", "partition", "user", "job_name", "features", "admin_comment")
+TEXTS = ("comment", "account", "qos", "partition", "user", "job_name", "features", "admin_comment", "licenses")
 FIELDS = frozenset(
     {
         *TEXTS,
@@ -78,8 +79,15 @@ FIELDS = frozenset(
 )
 
 
-def observation_of(jobs: Sequence[Any], nodes: Sequence[Any], partition: str | None, now: float = 0.0) -> Observation:
-    """The jobs of a partition (all without one), and the nodes. `now` is in seconds since 1970.
+def observation_of(
+    jobs: Sequence[Any],
+    nodes: Sequence[Any],
+    partition: str | None,
+    now: float = 0.0,
+    reservations: Sequence[Reservation] = (),
+) -> Observation:
+    """The jobs of a partition (all without one), and the nodes. `now` is in seconds since 1970; `reservations` may
+    begin later.
 
     Jobs of other partitions that occupy these nodes are there, too, but cannot be managed.
     """
@@ -92,7 +100,7 @@ def observation_of(jobs: Sequence[Any], nodes: Sequence[Any], partition: str | N
                 facts[known.node.name] = known
         except UnknownJson as unknown:
             unread.append(f"a node is left out: {unknown}")
-    misfits = SlurmDemands(facts)
+    misfits = SlurmDemands(facts, now, reservations)
     found: dict[str, ObservedJob] = {}
     causes: dict[str, list[str]] = {}
     limits: dict[str, int] = {}
