@@ -21,7 +21,7 @@ from gpusched_dsl.policies.kernels.row_guard import CLOSES, RowGuard
 from gpusched_dsl.policies.rows.completion import jobs_that_meet
 from gpusched_dsl.policies.rows.guard import Running, SideRows, running_of, side_rows_of
 from gpusched_dsl.policies.rows.meeting import Met, meet_demands
-from gpusched_dsl.policies.rows.problem import broken_side_rows, reads_other_variables, side_model
+from gpusched_dsl.policies.rows.problem import obeys_side_rows, reads_other_variables, side_model
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule
 
 TOO_LARGE = "GSM3001"
@@ -133,7 +133,7 @@ class RowsAsked:
         """Whether a plan breaks no side row, as far as propagation finds out; by known rows if that is enough."""
         if self.found is not None and self.found.are_obeyed(running):
             return True
-        return broken_side_rows(self.model, self.store, self.values_of(running), self.limits) is None
+        return obeys_side_rows(self.model, self.store, self.values_of(running), self.limits)
 
     def values_of(self, running: Running) -> dict[str, VariableValues]:
         """Return the values of the placement's variable."""

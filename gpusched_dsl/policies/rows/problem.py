@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from msgspec import structs
@@ -49,12 +49,13 @@ class SideProblem:
 @dataclass(frozen=True, eq=False)
 class SideModel:
     """The part of a model that roles do not explain. `checked` is it without links, whose binaries, those of `opening`,
-    are at least 1 with each job (`policies/covers.py`).
+    are at least 1 with each job (`policies/covers.py`). `suspects` are constraints that plans of this run broke lately.
     """
 
     rows: CheckedModel
     checked: CheckedModel
     opening: Mapping[str, tuple[int, ...]]
+    suspects: set[str] = field(default_factory=set)
 
 
 _known: OrderedDict[tuple[int, ...], tuple[CheckedModel, SideModel]] = OrderedDict()
@@ -72,7 +73,7 @@ def side_model(model: CheckedModel) -> SideModel:
             structs.replace(model, variables=one.variables, constraints=one.constraints, objectives=(), decompose=None)
             for one in (kept.rows, kept.checked)
         )
-        return SideModel(rows, checked, kept.opening)
+        return SideModel(rows, checked, kept.opening, kept.suspects)
     assert model.placement is not None
     found = covers(model, model.placement)
     checked = part_with(model, [name for name in found.side if name not in found.links])
@@ -169,6 +170,47 @@ def broken_side_rows(
                 return broken_rows(side.rows, store, values, limits)
             lower[family.first + at] = np.maximum(lower[family.first + at], 1.0)
     return broken_by_propagation(replace(problem, lower=lower))
+
+
+def obeys_side_rows(side: SideModel, store: ValueStore, values: Fixed, limits: MemoryLimits | None = None) -> bool:
+    """Whether `broken_side_rows` finds nothing.
+
+    If the last plan broke a row, its constraint is evaluated first, with those that share its variables beside that of
+    the placement: while a queue waits, one plan after the other breaks the same constraint. More rows never make a plan
+    obey, so a plan that breaks a part of them breaks the whole. Raises DiagnosticError as `ground` does, for the
+    constraints that are evaluated.
+    """
+    suspects = side.suspects
+    if suspects and broken_side_rows(_part(side, suspects), store, values, limits) is not None:
+        return False
+    suspects.clear()
+    found = broken_side_rows(side, store, values, limits)
+    if found is None:
+        return True
+    suspects.update(_connected(side, found.constraints))
+    return False
+
+
+def _part(side: SideModel, names: Collection[str]) -> SideModel:
+    """Return the side rows of some constraints."""
+    rows = part_with(side.rows, names)
+    opening = {name: places for name, places in side.opening.items() if name in rows.variables}
+    return SideModel(rows, part_with(side.checked, names), opening)
+
+
+def _connected(side: SideModel, names: Collection[str]) -> set[str]:
+    """Return the first of some constraints, and those that share variables with it beside that of the placement."""
+    assert side.rows.placement is not None
+    given = side.rows.placement.variable
+    reads = {name: variables_read(side.rows, name) - {given} for name in side.rows.constraints}
+    found = {name for name in reads if name in names and name in side.checked.constraints}
+    found = set(sorted(found, key=lambda name: (len(reads[name]), list(reads).index(name)))[:1])
+    while True:
+        shared = {variable for name in found for variable in reads[name]}
+        more = found | {name for name in reads if reads[name] & shared}
+        if more == found:
+            return found
+        found = more
 
 
 def columns_of_places(side: SideProblem, cluster: Cluster) -> tuple[Ints, Ints, Ints]:
