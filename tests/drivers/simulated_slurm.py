@@ -203,6 +203,8 @@ class SimulatedSlurm:
 
     def _node(self, node: Node) -> dict[str, Any]:
         flags = [*node.flags, *(["RESERVED"] if node.reservation else [])]
+        if any(begin <= self.time < end and node.name in expand(nodes) for _, begin, end, nodes in self.reservations):
+            flags.append("MAINTENANCE")
         return {
             "name": node.name, "gres": f"gpu:{node.kind}:{node.gpus}" if node.kind else f"gpu:{node.gpus}",
             "state": "idle", "state_flags": flags, "partitions": ["main"], "reason": "",
