@@ -16,7 +16,7 @@ from gpusched_dsl.data.chunks import DataChunk
 from gpusched_dsl.data.sources.python_values import pieces_of
 from gpusched_dsl.drivers.capacity import capacity_of
 from gpusched_dsl.drivers.observed_jobs import ClusterHistory, JobHistory, Stay
-from gpusched_dsl.drivers.observed_plans import NAME, ObservedPlanner, ObservedStays, index_columns
+from gpusched_dsl.drivers.observed_plans import NAME, ObservedPlanner, ObservedStays, index_columns, observed_values
 from gpusched_dsl.drivers.occupancy import Occupancy, gpu_hours
 from gpusched_dsl.drivers.shared_loop import SharedCluster, SharedLoop
 from gpusched_dsl.drivers.slot_comparison import TimedValues, node_outages, observed_slots, run_slots
@@ -267,7 +267,9 @@ def _run(workspace: Workspace, config: RunConfig, compared: _Compared, *, observ
     elif observed:
         unit = seconds / setup.policy_time
         by_clock = replace(stays, start=stays.start * unit, end=stays.end * unit)
-        setup = replace(setup, planner=ObservedPlanner(setup.placement, by_clock, {}), fallback=None)
+        setup = replace(
+            setup, planner=ObservedPlanner(setup.online.base, setup.base.limits, by_clock, {}), fallback=None
+        )
     samples, halted = CostSamples(), 0
     if setup.window is None:
         shared = None if observed else compared.shared_cluster(setup, order, seconds)
@@ -334,7 +336,7 @@ def _predict_lengths(setup: RunSetup, base: Base, stays: ObservedStays) -> Float
         done = 0
         for at, allocation in enumerate(stays.allocations):
             part = tuple(column[done : done + len(allocation)] for column in columns)
-            values = np.array(list(allocation.values()), dtype=np.float64)
+            values = observed_values(reader, part, np.array(list(allocation.values()), dtype=np.float64))
             found[at] = _length(setup, reader.allocations_of(part, gang_rows(reader, part, values)))[0]
             done += len(allocation)
         return found

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.drivers.protocol import Allocation
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.domains import Component
-from gpusched_dsl.language.checked import CheckedPlacement, Element, Numeric
+from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement, Element, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
@@ -67,6 +69,18 @@ def index_columns(
     return tuple(columns)
 
 
+def observed_values(evaluator: PlacementEvaluator, columns: Sequence[Codes], gpus: Floats) -> Floats:
+    """The values of the placement's family for rows with so many GPUs: workers of a gang, else 1."""
+    placement, frame = evaluator.placement, evaluator.frame(columns)
+    uses = placement.value("uses")
+    if not placement.has_gangs:
+        return np.ones(frame.size)
+    if uses is None:
+        return gpus
+    of_worker = evaluator.ev.number_column(uses, frame)
+    return np.divide(gpus, of_worker, out=gpus.copy(), where=of_worker > 0)
+
+
 @dataclass(eq=False)
 class ObservedSlots:
     """Plans what the cluster did, slot by slot: each execution begins with the slot that `first` says.
@@ -74,7 +88,8 @@ class ObservedSlots:
     `slots` counts those of each execution. Slots are numbered as in the data.
     """
 
-    placement: CheckedPlacement
+    model: CheckedModel
+    limits: MemoryLimits
     stays: ObservedStays
     first: Codes
     slots: Codes
@@ -82,6 +97,11 @@ class ObservedSlots:
     @property
     def name(self) -> str:
         return NAME
+
+    @property
+    def placement(self) -> CheckedPlacement:
+        assert self.model.placement is not None, "runs have one"
+        return self.model.placement
 
     def fresh(self) -> ObservedSlots:
         return self
@@ -110,7 +130,7 @@ class ObservedSlots:
                     of_rows += [label] * len(found)
         columns = index_columns(self.placement, components, rows, {}, of_rows)
         gpus = np.array([row[2] for row in rows], dtype=np.float64)
-        values = gpus if self.placement.has_gangs else np.ones(len(rows))
+        values = observed_values(PlacementEvaluator(self.model, store, self.limits), columns, gpus)
         return Plan({self.placement.variable: VariableValues(columns, values)}, NAME)
 
 
@@ -128,13 +148,19 @@ def _codes(component: Component, labels: Sequence[str | int]) -> Codes:
 class ObservedPlanner:
     """Plans what the cluster did. It requests a plan at every start and end of an execution."""
 
-    placement: CheckedPlacement
+    model: CheckedModel
+    limits: MemoryLimits
     stays: ObservedStays
     kinds: Mapping[str, str]
 
     @property
     def name(self) -> str:
         return NAME
+
+    @property
+    def placement(self) -> CheckedPlacement:
+        assert self.model.placement is not None, "runs have one"
+        return self.model.placement
 
     def fresh(self) -> ObservedPlanner:
         return self
@@ -154,7 +180,7 @@ class ObservedPlanner:
         rows = [(stays.jobs[stays.job[at]], n, g) for at in present for n, g in stays.allocations[at].items()]
         columns = index_columns(self.placement, components, rows, self.kinds)
         gpus = np.array([row[2] for row in rows], dtype=np.float64)
-        values = gpus if self.placement.has_gangs else np.ones(len(rows))
+        values = observed_values(PlacementEvaluator(self.model, store, self.limits), columns, gpus)
         later = np.concatenate((stays.start, stays.end))
         later = later[later > request.now + tolerance]
         again = None

@@ -63,7 +63,7 @@ def observed_slots(setup: RunSetup, stays: ObservedStays, arrival: Floats, secon
     first = np.maximum(np.rint(stays.start / length), earliest).astype(np.int64)
     slots = np.maximum(1, np.ceil((stays.end - stays.start) / length - NEAR)).astype(np.int64)
     numbered_from = int(setup.base.store.universes[setup.window.root].labels[0])
-    planner = ObservedSlots(setup.placement, stays, first + numbered_from, slots)
+    planner = ObservedSlots(setup.online.base, setup.base.limits, stays, first + numbered_from, slots)
     return replace(setup, planner=planner, fallback=None, window=replace(setup.window, every=1))
 
 

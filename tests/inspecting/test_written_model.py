@@ -22,6 +22,7 @@ from gpusched_dsl.data.sources.files import FileLimits
 from gpusched_dsl.drivers.drive import DriveOptions, drive
 from gpusched_dsl.drivers.kubernetes import units, workloads
 from gpusched_dsl.drivers.protocol import JobState, ObservedJob
+from gpusched_dsl.drivers.report import shadow_comparison
 from gpusched_dsl.drivers.settings import read_settings
 from gpusched_dsl.drivers.slurm import observe
 from gpusched_dsl.inspecting.reading import read_snapshot
@@ -245,6 +246,14 @@ def test_the_cluster_file_drives(tmp_path: Path) -> None:
     assert typed.node.startswith("a")
     assert small.node.startswith("v")
     assert {job.state for job in (typed, small, free)} <= {"RUNNING", "COMPLETED"}
+    drive(workspace, settings, slurm.cluster(), options, report=lambda diagnostic: None)
+    report = shadow_comparison(workspace, settings, ["EASY"])  # its jobs have workers of 8, 4 and 2 GPUs
+    assert report.jobs == 3
+    assert [row.method for row in report.runs.rows] == ["cluster", "EASY"]
+    assert not any(row.diagnostics for row in report.runs.rows)
+    times = [row.result.metrics["jct_mean"] for row in report.runs.rows if row.result is not None]
+    assert len(times) == 2
+    assert times[0] == pytest.approx(times[1], abs=20 / 3600)
 
 
 @pytest.mark.parametrize(
