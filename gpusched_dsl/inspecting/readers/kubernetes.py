@@ -314,7 +314,7 @@ class _JobReader:
         resource, number = parts[0].resource, sum(part.number for part in parts)
         total = sum(part.each * part.number for part in parts)
         types, features = self.nodes.demands_of(max(parts, key=lambda part: part.each).spec, resource)
-        largest = max((offer.get(resource, 0) for offer in self.nodes.offers.values()), default=0)
+        largest = self.nodes.largest.get(resource, 0)
         alone = len(sizes) == 1 and (number == 1 or 2 * parts[0].each > largest)  # no two pods share a node
         nowhere = features == [NOWHERE] and bool(self.nodes.rows)  # without nodes nothing is known
         used: dict[str, int] = {}

@@ -12,7 +12,7 @@ from typing import Any
 from gpusched_dsl.data.kubernetes.requests import pod_requests
 from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, devices, quantity, table, texts
 from gpusched_dsl.drivers.kubernetes.demands import misfit
-from gpusched_dsl.drivers.kubernetes.objects import Gpus, labels, metadata, observed_node, spec, status
+from gpusched_dsl.drivers.kubernetes.objects import HOSTNAME, Gpus, labels, metadata, observed_node, spec, status
 from gpusched_dsl.inspecting.readers.left_out import LeftOut
 
 # Resources of GPUs: whole ones, shared ones, MIG slices of one size, and those of other vendors.
@@ -50,6 +50,7 @@ class KubernetesNodes:
     rack_labels: Sequence[str] = ()
     raw: dict[str, Json] = field(default_factory=dict)
     offers: dict[str, dict[str, int]] = field(default_factory=dict)  # GPUs by node and resource
+    largest: dict[str, int] = field(default_factory=dict)  # GPUs of one node by resource
     rows: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     _known: dict[str, str] = field(default_factory=dict)  # features by demand
     _features: dict[frozenset[tuple[str, str]], str] = field(default_factory=dict)  # by the rows that have them
@@ -68,6 +69,7 @@ class KubernetesNodes:
             self.unread.add("node", name, str(unknown))
             return
         self.raw[name], self.offers[name] = node, gpus
+        self.largest |= {key: max(number, self.largest.get(key, 0)) for key, number in gpus.items()}
         kind = next((own[label] for label in _TYPE_LABELS if own.get(label)), "")
         rack = next((own[label] for label in (*self.rack_labels, *_RACK_LABELS) if own.get(label)), "")
         for resource, number in gpus.items():
@@ -101,7 +103,7 @@ class KubernetesNodes:
     def _feature(self, pod_spec: Json, wanted: Mapping[str, str], resource: str, by_name: bool) -> str:
         """The feature of the rows on which a pod can run; "" if it can run on all, `NOWHERE` if on none."""
         suits: set[str] = set()
-        for members in [[name] for name in self.raw] if by_name else self._alike():
+        for members in self._singly(wanted.get(HOSTNAME)) if by_name else self._alike():
             if misfit({"spec": pod_spec}, self.raw[members[0]], {}) is None:
                 suits.update(members)
         rows = frozenset(at for at in self.rows if at[1] == resource and at[0] in suits)
@@ -118,6 +120,10 @@ class KubernetesNodes:
             for at in rows:
                 self.rows[at]["features"].append(self._features[rows])
         return self._features[rows]
+
+    def _singly(self, host: str | None) -> list[list[str]]:
+        """The names of all nodes, or of those with this label of their host."""
+        return [[name] for name, node in self.raw.items() if host is None or labels(node).get(HOSTNAME) == host]
 
     def _alike(self) -> list[list[str]]:
         """The names of nodes with the same labels (but their names), taints and resources."""
