@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
@@ -39,10 +40,13 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.commands:
         print_commands(options.source, output)
         return exits.OK
-    check_targets(options.json)
+    if options.html == options.json == STDOUT:
+        help = "write one of them to a file"
+        raise CommandLineError("GSM6002", "`--html -` and `--json -` both write to standard output", help)
+    check_targets(options.json, options.html)
     check_model_folder(options.write)
     limits = FileLimits.within(permissions(options).memory, allow_outside=True)
-    if options.json == STDOUT:
+    if STDOUT in (options.json, options.html):
         output.only_diagnostics()
     with watch_progress(output, show=output.shows_progress) as watch:
         watch.begin("reading")
@@ -60,6 +64,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         write_model(snapshot, options.write, None, output)
     if options.json is not None:
         write_document(found.json_text(), options.json, output)
+    if options.html is not None:
+        write_document(found.html_text(), options.html, output)
     return exits.OK
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -70,6 +71,18 @@ class ClusterInspection(Report):
     def lines(self) -> list[str]:
         """The output of `gsdsl inspect`, of at most 80 columns."""
         return inspection_lines(self)
+
+    def html_text(self) -> str:
+        """The page: one file that loads nothing."""
+        from gpusched_dsl.inspecting.page import inspection_page
+
+        return inspection_page(self)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the page, completely or not at all; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import output_path, write_text
+
+        write_text(output_path(path), self.html_text())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the document of `gsdsl inspect --json`. Times are in seconds, with dates if there are."""

@@ -85,7 +85,8 @@ class _Writer:
         lines += [line for note in snapshot.notes for line in wrapped(note)]
         lines += ["", *self._table(type_grid(found)), "", *self._table(team_grid(found), MOST_ROWS)]
         lines += self._waiting() + self._blocking() + self._starts() + self._queues() + self._changes()
-        lines += unused_lines(found)
+        if text := unused_text(found):
+            lines += ["", *wrapped(f"unused: {text}")]
         if snapshot.unread:
             lines += ["", "not read:"]
             for text in snapshot.unread:
@@ -195,18 +196,18 @@ def changes_title(found: ClusterInspection) -> str:
     return f"what would help: the mean wait of past jobs{now}, in the simulation"
 
 
-def unused_lines(found: ClusterInspection) -> list[str]:
-    """Unused GPU-hours in a sentence, and their price."""
+def unused_text(found: ClusterInspection) -> str:
+    """Unused GPU-hours in a sentence, and their price; "" if they are unknown."""
     unused = found.unused
     if unused is None:
-        return []
+        return ""
     hours, night = unused.hours, unused.at_night
-    text = f"unused: {short(hours, 3)} GPU-hours a day, {short(night, 3)} of them from 22 to 6 h"
+    text = f"{short(hours, 3)} GPU-hours a day, {short(night, 3)} of them from 22 to 6 h"
     if found.price is not None:
         text += f", worth {short(hours * found.price, 3)} {found.currency} a day"
     if unused.waited:
         text += f"; GPUs were unused while jobs waited in {percent_text(unused.waited)} of the hours"
-    return ["", *wrapped(text)]
+    return text
 
 
 def wrapped(text: str, indent: str = "", hanging: str = "  ") -> list[str]:

@@ -73,13 +73,17 @@ def _hours_of_day(first: float, count: int, snapshot: ClusterSnapshot) -> Ints:
 
 def _by_hour(start: Floats, end: Floats, weight: Floats, count: int) -> Floats:
     """The mean sum of weights in each hour of what is there from `start` to `end` (seconds from the first hour)."""
-    edges = HOUR * np.arange(count + 1)
-    total = np.zeros(count + 1)
+    return means_between(start, end, weight, HOUR * np.arange(count + 1, dtype=np.float64))
+
+
+def means_between(start: Floats, end: Floats, weight: Floats, edges: Floats) -> Floats:
+    """The mean sum of weights between neighbouring edges (E + 1,) of what is there from `start` to `end`: (E,)."""
+    total = np.zeros(len(edges))
     for times, sign in ((start, 1.0), (end, -1.0)):
         order = np.argsort(times)
         times, sums = times[order], np.concatenate([[0.0], np.cumsum(weight[order])])
-        moments = np.concatenate([[0.0], np.cumsum(weight[order] * times)])
+        moments = np.concatenate([[0.0], np.cumsum(weight[order] * (times - edges[0]))])
         at = np.searchsorted(times, edges, side="right")
-        total += sign * (edges * sums[at] - moments[at])  # the integral up to each edge
-    found: Floats = np.diff(total) / HOUR
+        total += sign * ((edges - edges[0]) * sums[at] - moments[at])  # the integral up to each edge
+    found: Floats = np.diff(total) / np.diff(edges)
     return found

@@ -26,6 +26,7 @@ def add_inspect_options(parser: Parser) -> None:
     )
     add_seed(parser, "seed of the drawn futures")
     add_json(parser, "the inspection")
+    add_html(parser)
     add_memory_limit(parser)
 
 

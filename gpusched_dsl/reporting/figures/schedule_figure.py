@@ -35,15 +35,24 @@ class Stays:
 
 @dataclass(frozen=True, eq=False)
 class ScheduledJobs:
-    """The names of jobs, and their times; NaN if unknown."""
+    """The names of jobs, and their times; NaN if unknown. Jobs of one `group`, such as a team, have one colour; without
+    groups each has its own.
+    """
 
     names: Sequence[str]
     arrival: Floats
     due: Floats
     end: Floats
+    group: Ints | None = None
+    groups: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def colour(self) -> Ints:
+        """The number of the colour of each job."""
+        return np.arange(len(self), dtype=np.int64) if self.group is None else self.group
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,6 +101,8 @@ class ScheduleFigure(Figure):
                 "arrival": compact(jobs.arrival),
                 "due": compact(jobs.due),
                 "end": compact(jobs.end),
+                "group": jobs.colour.tolist() if jobs.group is not None else None,
+                "groups": list(jobs.groups),
             },
             "stays": {
                 "node": stays.node.tolist(),

@@ -38,7 +38,7 @@ def draw_schedule(figure: ScheduleFigure) -> Drawing:
     low = stays.node - 0.46 + 0.92 * top
     high = low + 0.92 * height - 0.02
     pixels = len(stays) > MOST_VECTORS
-    fills = np.array(JOBS)[stays.job % len(JOBS)]
+    fills = np.array(JOBS)[figure.jobs.colour[stays.job] % len(JOBS)]
     edges = np.where(stays.late, LATE, "#59636e")
     bars = PolyCollection(
         _rectangles(stays.start, stays.end, low, high), facecolors=fills, edgecolors=edges,

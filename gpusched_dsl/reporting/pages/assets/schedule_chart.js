@@ -47,7 +47,7 @@ report.scheduleChart = (() => {
       const found = job === state.found;
       const late = figure.stays.late[shape.bar] === 1;
       return {
-        fill: jobColours[job % jobColours.length],
+        fill: jobColours[(figure.jobs.group === null ? job : figure.jobs.group[job]) % jobColours.length],
         stroke: found ? colour("text") : late ? colour("late") : colour("page"),
         lineWidth: found ? 3 : late ? 1.5 : 0.6,
         opacity: state.found === null || found ? 1 : 0.45,
@@ -133,6 +133,7 @@ report.scheduleChart = (() => {
         time,
         `on ${figure.nodes[figure.stays.node[shape.bar]]}${type ? ` (${type})` : ""}`,
         report.scheduleRows.gpus(figure, shape.bar),
+        figure.jobs.group === null ? "" : `of ${figure.jobs.groups[figure.jobs.group[job]] || "none"}`,
         arrival === null ? "" : `arrived at ${moment(figure.axis, arrival)}`,
         due === null ? "" : `due at ${moment(figure.axis, due)}`,
         figure.stays.late[shape.bar] !== 1 ? "" : due !== null && end !== null ? `late by ${withUnit(end - due, unit)}` : "late",
