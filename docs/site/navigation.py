@@ -26,6 +26,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/generators",
         "docs/price_data",
         "docs/live",
+        "docs/inspect",
         "docs/estimates",
         "docs/slurm",
         "docs/kubernetes",
