@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.policies.library import is_policy
 
 if TYPE_CHECKING:
+    from gpusched_dsl.drivers.metrics import DriveMetrics
     from gpusched_dsl.drivers.protocol import Action, DrivenCluster
     from gpusched_dsl.drivers.settings import DriveSettings
     from gpusched_dsl.language.workspace import Workspace
@@ -60,8 +62,9 @@ def _check(options: argparse.Namespace) -> None:
     for name in ("html", "json", "methods"):
         if getattr(options, name) and not options.report:
             raise CommandLineError("GSM6002", f"`--{name}` belongs to the report", "add `--report`")
-    if options.rounds is not None and (options.check or options.report or options.init):
-        raise CommandLineError("GSM6002", "`--rounds` is only for a run", "remove it")
+    for name in ("rounds", "metrics"):
+        if getattr(options, name) is not None and (options.check or options.report or options.init):
+            raise CommandLineError("GSM6002", f"`--{name}` is only for a run", "remove it")
     if options.html == options.json == STDOUT:
         raise CommandLineError("GSM6002", "several documents cannot all go to standard output", "give the others files")
     check_targets(options.html, options.json)
@@ -104,16 +107,29 @@ def _drive(
     def show(action: Action) -> None:
         would = "" if acts else "would "
         where = f" on {', '.join(action.allocation)}" if action.allocation else ""
+        if counted := metrics:
+            counted.count_action(action, acts=acts)
         output.note(f"{would}{action.kind.value.replace('_', ' ')} job {action.job}{where}   ({action.reason})")
 
-    with _stop_on_signals() as stop, _daily_reports(settings, options, output) as on_observation:
+    with (
+        _stop_on_signals() as stop,
+        _daily_reports(settings, options, output) as on_observation,
+        _served_metrics(settings, options, output) as metrics,
+    ):
         summary = drive(
             workspace,
             settings,
             cluster,
             DriveOptions(
-                acts, options.rounds, stop.is_set, wait=stop.wait, on_action=show, on_observation=on_observation
+                acts,
+                options.rounds,
+                stop.is_set,
+                wait=stop.wait,
+                on_action=show,
+                on_observation=on_observation,
+                on_state=(lambda observation, plan, now: None) if metrics is None else metrics.observe,
             ),
+            on_record=(lambda record: None) if metrics is None else metrics.count_record,
             report=lambda diagnostic: output.report([diagnostic], counted=False),
             defect=lambda failure: crash_diagnostic(failure, sys.argv),
         )
@@ -151,6 +167,25 @@ def _daily_reports(
     command = report_command(settings.path, outside=options.allow_outside)
     with closing(DailyReports(settings.folder / REPORTS, command, tell)) as reports:
         yield reports.observed
+
+
+@contextmanager
+def _served_metrics(
+    settings: DriveSettings, options: argparse.Namespace, output: Output
+) -> Iterator[DriveMetrics | None]:
+    """The metrics of a run, served for Prometheus while it lasts; None without `--metrics`."""
+    if options.metrics is None:
+        yield None
+        return
+    if find_spec("prometheus_client") is None:
+        message = "metrics need the Python package prometheus_client"
+        raise DiagnosticError([Diagnostic("GSM5501", message, help="pip install 'gpusched-dsl[serve]'")])
+    from gpusched_dsl.drivers.metrics import DriveMetrics
+
+    metrics = DriveMetrics(settings.online or settings.driver, settings.folder, acts=options.act)
+    with metrics.serve(*options.metrics) as port:
+        output.note(f"metrics at http://{options.metrics[0]}:{port}/metrics")
+        yield metrics
 
 
 @contextmanager
@@ -195,6 +230,7 @@ def _show_observation(workspace: Workspace, settings: DriveSettings, cluster: Dr
 def _report(workspace: Workspace, settings: DriveSettings, options: argparse.Namespace, output: Output) -> int:
     """Compare what the cluster did with the methods, over everything that was recorded."""
     from gpusched_dsl.drivers.report import shadow_comparison
+    from gpusched_dsl.drivers.report_figures import FIGURES, write_figures
 
     if STDOUT in (options.html, options.json):
         output.only_diagnostics()
@@ -206,6 +242,10 @@ def _report(workspace: Workspace, settings: DriveSettings, options: argparse.Nam
     for line in lines:
         output.say_wrapped(line)
     output.report(_diagnostics(comparison.rows))
+    try:
+        write_figures(settings.folder / FIGURES, found.figures())
+    except OSError as failure:
+        output.note(f"no metrics about this report: `{settings.folder / FIGURES}`: {failure.strerror}")
     if options.json is not None:
         write_document(comparison.json_text(), options.json, output)
     if options.html is not None:

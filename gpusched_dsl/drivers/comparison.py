@@ -103,6 +103,22 @@ class ShadowComparison:
             )
         return tuple(line.strip() for line in lines)
 
+    def figures(self) -> dict[str, Any]:
+        """Return costs by row, and what methods and the bound save where `summary` states it, as plain data."""
+        rows = [row for row in self.runs.rows if row.result is not None and row.result.ended == "finished"]
+        found: dict[str, Any] = {"cost": {row.method: row.result.total for row in rows if row.result}, "saved": {}}
+        if self.runs.rows[0].result is None or self.share_left_out > MOST_LEFT_OUT:
+            return found
+        observed, bound = self.runs.results[0], self.runs.bound
+        found["saved"] = {
+            row.method: observed.total - row.result.total
+            for row in rows
+            if row is not self.runs.rows[0] and row.result is not None and not row.result.is_broken
+        }
+        if bound is not None and bound.value is not None:
+            found["most"] = max(0.0, observed.total - bound.value)
+        return found
+
     def _saving(self, row: RunRow, observed: RunResult) -> str:
         """What a method saves against the cluster, "" if it has not finished."""
         if row.result is None or row.result.ended != "finished":

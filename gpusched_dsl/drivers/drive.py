@@ -25,6 +25,7 @@ from gpusched_dsl.drivers.protocol import (
     Allocation,
     ClusterUnavailable,
     DrivenCluster,
+    ExplainingCluster,
     JobState,
     Observation,
     ObservedJob,
@@ -35,6 +36,7 @@ from gpusched_dsl.drivers.records import RECORD, RecordFile
 from gpusched_dsl.drivers.settings import FREEZE, DriveSettings
 from gpusched_dsl.drivers.source import ClusterLines
 from gpusched_dsl.drivers.value_file import ValueFile
+from gpusched_dsl.drivers.waiting_jobs import WaitingExplainer, waiting_jobs
 from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -63,7 +65,8 @@ class DriveOptions:
     """`acts`: change the cluster, else only watch. The run ends after `rounds` observations, or if `stop` says so.
 
     `wait` passes a number of seconds; `on_action` is called with every change, in shadow mode with those not made, and
-    `on_observation` with the time of every observation, after it is recorded.
+    `on_observation` with the time of every observation, after it is recorded. `on_state` gets each observation with the
+    plan, after it was carried out, and the time.
     """
 
     acts: bool = False
@@ -73,6 +76,7 @@ class DriveOptions:
     wait: Callable[[float], object] = time.sleep
     on_action: Callable[[Action], None] = lambda action: None
     on_observation: Callable[[float], None] = lambda now: None
+    on_state: Callable[[Observation, WantedState, float], None] = lambda observation, plan, now: None
 
 
 @dataclass
@@ -274,6 +278,8 @@ class _Drive:
         self._down = False
         self._values = None if settings.values is None else ValueFile(settings.values, self._tell_left_out)
         self._told_left_out = SeenNames()
+        explained = cluster if isinstance(cluster, ExplainingCluster) else None
+        self._explainer = None if explained is None else WaitingExplainer(explained, options.now)
         self._waits: dict[str, tuple[Allocation, int]] = {}  # of planned jobs: observations since their start
         assert parts.clock.seconds is not None
         self._start, self._unit_seconds = mapping.start, parts.clock.seconds
@@ -444,6 +450,10 @@ class _Drive:
         self._actuator.forget(observation.jobs)
         if self._options.acts:
             self._find_stuck(plan, found, observation, until)
+            if self._explainer is not None:
+                starting = {name: where for name, where in plan.allocations.items() if name not in plan.barred}
+                self._explainer.tell(waiting_jobs(observation, starting))
+        self._options.on_state(observation, plan, self._options.now())
 
     def _find_stuck(self, plan: WantedState, found: Difference, observation: Observation, until: float) -> None:
         """Exclude nodes, for a while, on which a job has not started although it was released for them."""

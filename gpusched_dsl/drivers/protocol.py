@@ -151,6 +151,15 @@ class PreparedCluster(Protocol):
         ...
 
 
+@runtime_checkable
+class ExplainingCluster(Protocol):
+    """A cluster that shows its users why a job waits."""
+
+    def explain(self, job: str, why: str) -> None:
+        """Show why a job of the last observation waits. Nothing depends on it: failures are ignored."""
+        ...
+
+
 class ClusterFactory(Protocol):
     """Makes a cluster from its section of the cluster file. Raises DiagnosticError and ValueError (a wrong setting)."""
 

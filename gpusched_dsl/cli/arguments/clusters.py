@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.arguments.runs import add_run_choice
 from gpusched_dsl.cli.arguments.shared import ONLINE_HELP, add_html, add_json, add_memory_limit, add_methods, add_seed
-from gpusched_dsl.cli.arguments.values import path, port_number, positive_number, sample_count
+from gpusched_dsl.cli.arguments.values import listening_address, path, port_number, positive_number, sample_count
 
 INSPECT_HELP = "`slurm`, a kubeconfig, saved outputs of Slurm or kubectl, records of sacct, or a trace of jobs"
 
@@ -40,6 +40,9 @@ def add_drive_options(parser: Parser) -> None:
     parser.add_argument("--check", action="store_true", help="observe once, show the nodes and the data of the jobs")
     parser.add_argument(
         "--report", action="store_true", help="compare the recorded jobs of the cluster with what a plan had cost"
+    )
+    parser.add_argument(
+        "--metrics", type=listening_address, metavar="[HOST:]PORT", help="serve metrics for Prometheus at /metrics"
     )
     parser.add_argument("--rounds", type=sample_count, metavar="N", help="end after N observations (default: never)")
     add_methods(parser, "with --report: compare these methods (default: those of the cluster file)")

@@ -152,6 +152,12 @@ def port_number(text: str) -> int:
     return value
 
 
+def listening_address(text: str) -> tuple[str, int]:
+    """Host and port of `[HOST:]PORT`; without a host only this machine can reach it."""
+    host, _, port = text.rpartition(":")
+    return host.strip("[]") or "127.0.0.1", port_number(port)
+
+
 def fold_count(text: str) -> int:
     if (value := nonnegative_integer(text)) < 2:
         raise argparse.ArgumentTypeError(f"`{text}` is less than 2")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gpusched_dsl.data.kubernetes.values import Json
-from gpusched_dsl.drivers.kubernetes.api import Gone, KubernetesApi, ObjectChanged
-from gpusched_dsl.drivers.kubernetes.dates import date_text
+from gpusched_dsl.drivers.kubernetes.api import Gone, KubernetesApi
 from gpusched_dsl.drivers.kubernetes.demands import misfit
+from gpusched_dsl.drivers.kubernetes.event_record import record_event
 from gpusched_dsl.drivers.kubernetes.objects import (
     Gpus,
     add_reservation,
@@ -21,7 +21,7 @@ from gpusched_dsl.drivers.kubernetes.objects import (
     sum_reservations,
 )
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
-from gpusched_dsl.drivers.protocol import Action, ActionRefused, ClusterUnavailable
+from gpusched_dsl.drivers.protocol import Action, ActionRefused
 
 
 @dataclass(frozen=True)
@@ -81,17 +81,4 @@ class PodBinder:
 
     def tell(self, pod: Json, reason: str, message: str) -> None:
         """Record the reason as an event of the pod. The action does not depend on it."""
-        known, now = metadata(pod), date_text(self.now())
-        body = {
-            "apiVersion": "v1", "kind": "Event", "type": "Normal", "reason": reason, "message": message,
-            "metadata": {"generateName": f"{known['name'][:200]}.", "namespace": known["namespace"]},
-            "involvedObject": {
-                "apiVersion": "v1", "kind": "Pod", "name": known["name"], "namespace": known["namespace"],
-                "uid": known["uid"],
-            },
-            "source": {"component": self.component}, "firstTimestamp": now, "lastTimestamp": now, "count": 1,
-        }  # fmt: skip
-        try:
-            self.api.create(f"/api/v1/namespaces/{known['namespace']}/events", body)
-        except (ObjectChanged, Gone, ActionRefused, ClusterUnavailable):
-            return
+        record_event(self.api, pod, ("v1", "Pod"), self.component, self.now(), reason, message)

@@ -16,6 +16,7 @@ from gpusched_dsl.drivers.kubernetes.binding import PodBinder
 from gpusched_dsl.drivers.kubernetes.cluster_state import ClusterState, best_text
 from gpusched_dsl.drivers.kubernetes.dates import date_text
 from gpusched_dsl.drivers.kubernetes.demands import Misfits
+from gpusched_dsl.drivers.kubernetes.event_record import record_event
 from gpusched_dsl.drivers.kubernetes.objects import (
     HOSTNAME,
     annotations_of,
@@ -91,6 +92,7 @@ class KueueCluster:
     scheduler: str = "gpusched-dsl"
     now: Callable[[], float] = time.time
     fields: frozenset[str] = field(init=False)
+    _seen: dict[str, Json] = field(default_factory=dict, init=False)  # the Workloads of the last observation
 
     def __post_init__(self) -> None:
         self.fields = FIELDS | frozenset(self.selection.extra or {})
@@ -136,14 +138,22 @@ class KueueCluster:
         for pod in belonging:
             own.setdefault(_uid_of(pod, keys) or "", []).append(pod)
         jobs = state.unread_jobs()
+        self._seen = {}
         for one in workloads:
             pods = own.get(best_text(one, "metadata", "uid"), [])
             try:
                 jobs.append(reader.observe_workload(one, pods))
+                self._seen[jobs[-1].name] = one
             except UnknownValue as unknown:
                 jobs.append(state.unread_job(one, pods, str(unknown)))
         jobs += state.foreign_jobs(others, "it does not belong to a Workload of Kueue")
         return Observation({job.name: job for job in jobs}, state.nodes, tuple(state.unread))
+
+    def explain(self, job: str, why: str) -> None:
+        """Record an event of the Workload."""
+        if job in self._seen:
+            kind = (GROUP.removeprefix("/apis/"), "Workload")
+            record_event(self.api, self._seen[job], kind, CONTROLLER.partition("/")[0], self.now(), "Waiting", why)
 
     # --- prepare -----------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class PodScheduler:
     scheduler: str = "gpusched-dsl"
     now: Callable[[], float] = time.time
     fields: frozenset[str] = field(init=False)
+    _waiting: dict[str, Json] = field(default_factory=dict, init=False)  # a pod of each job that waits
     _kinds: set[tuple[str, str]] = field(default_factory=set, init=False)  # of controllers that pods have had
 
     def __post_init__(self) -> None:
@@ -65,11 +66,14 @@ class PodScheduler:
         mine, others = state.divide(self._is_mine)
         found = state.unread_jobs()
         candidates = [one for one in [*controllers.known.values(), *_unnamed(jobs)] if self._may_be_mine(one, state)]
+        self._waiting = {}
         units, unread = units_of(mine, candidates, controllers)
         found += [state.unread_job(pod, [pod], why) for pod, why in unread]
         for unit in units:
             try:
                 if unit.roles(chosen.gpus):
+                    if unit.unbound:
+                        self._waiting[unit.name] = unit.unbound[0]
                     found.append(observed_unit(unit, chosen.gpus, chosen.extra or {}, misfits))
             except UnknownValue as unknown:
                 found.append(state.unread_job(unit.thing, unit.pods, str(unknown)))
@@ -100,6 +104,11 @@ class PodScheduler:
             return any([self._is_mine(role.template, metadata(job)) for role in roles_of(job)])  # noqa: C419
         except UnknownValue:
             return True
+
+    def explain(self, job: str, why: str) -> None:
+        """Record an event of the first pod that waits."""
+        if job in self._waiting and self.scheduler != DEFAULT:
+            self._binder.tell(self._waiting[job], "Waiting", why)
 
     # --- act ---------------------------------------------------------------------------------------------------------
 
