@@ -22,6 +22,7 @@ from gpusched_dsl.drivers.shared_loop import SharedCluster, SharedLoop
 from gpusched_dsl.drivers.slot_comparison import TimedValues, node_outages, observed_slots, run_slots
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
+from gpusched_dsl.language.checked import Element
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
@@ -324,6 +325,10 @@ def _chunks(setup: RunSetup, jobs: Sequence[JobHistory]) -> dict[str, Sequence[D
             continue
         rows = [(job, mapping[name]) for job, mapping in values if name in mapping]
         if name in model.sets:
+            kinds, known = model.sets[name].types, {job.name for job in jobs}
+            named = [at for at, kind in enumerate(kinds) if isinstance(kind, Element) and kind.root == root]
+            # a tuple may name a job that is not compared
+            rows = [(job, [r for r in given if all((job, *r)[at] in known for at in named)]) for job, given in rows]
             found[name] = pieces_of(model, name, [(job, *row) for job, given in rows for row in given])
         else:
             found[name] = pieces_of(model, name, dict(pair for job, given in rows for pair in _pairs(job, given)))

@@ -302,6 +302,7 @@ class _Drive:
                 lambda: self._plan().allocations, self._leave_out, self._note_leaving, acting=self._options.acts,
                 checkpoints=guard.checkpoints, preempt=guard.preempt, patience=guard.patience,
                 left_out=self.summary.left_out,
+                plans_after=any(source.field == "after" for source in self._settings.sources.values()),
             )  # fmt: skip
             self._loop = loop
             self._lines = ClusterLines(

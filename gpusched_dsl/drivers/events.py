@@ -89,7 +89,8 @@ class EventMaker:
     `values` maps a job to its data and raises NoValue, `planned` returns the allocations of the plan in effect, `tell`
     is called with the first job that is left out for a reason, and `note` with a job that leaves the queue for now.
     With `acting`, a job that was put back has lost its progress unless it has `checkpoints`; after `patience`
-    observations of a job that runs elsewhere than planned, the plan lets it go.
+    observations of a job that runs elsewhere than planned, the plan lets it go. With `plans_after`, the model plans
+    jobs behind those that must end before them.
     """
 
     known: KnownState
@@ -103,6 +104,7 @@ class EventMaker:
     preempt: bool = False
     patience: int = 12
     left_out: dict[str, str] = field(default_factory=dict)
+    plans_after: bool = False
     exclusions: Exclusions = field(init=False)
     _missed: Counter[str] = field(default_factory=Counter)
     _elsewhere: Counter[str] = field(default_factory=Counter)
@@ -111,6 +113,7 @@ class EventMaker:
     _occupied: Occupied = field(default_factory=Occupied)
     _turns: NodeSetTurns = field(default_factory=NodeSetTurns)
     _room: dict[str, int] = field(default_factory=dict)  # of nodes that are up, without what others occupy
+    _too_early: set[str] = field(default_factory=set)  # the model lets them run before these have ended
     _blind: bool = False  # the model places jobs where their demands exclude it
 
     def __post_init__(self) -> None:
@@ -155,6 +158,8 @@ class EventMaker:
 
     def _look_at(self, job: ObservedJob, look: _Look) -> None:
         known, name = self.known, job.name
+        if job.state is not JobState.BLOCKED:
+            self._too_early.discard(name)
         if name in known.present or name in known.away:
             is_closed = job.unread or job.state is JobState.BLOCKED
             if not is_closed:
@@ -168,7 +173,11 @@ class EventMaker:
         elif name in known.ended:
             if not job.state.has_ended:
                 self.leave_out(name, "it had left the queue or was given up, and is there again")
-        elif name in self._refused or job.state is JobState.BLOCKED or job.state.has_ended:
+        elif (
+            name in self._refused
+            or job.state.has_ended
+            or (job.state is JobState.BLOCKED and not self._is_behind(job, look))
+        ):
             if job.unread:
                 self.leave_out(name, job.unsupported)
         else:
@@ -202,9 +211,14 @@ class EventMaker:
         known, name, allocation = self.known, job.name, look.plan.get(job.name)
         if job.restarts > known.restarts.get(name, 0) and self.acting and not self.checkpoints:
             look.add("progress", f"{RESTART}{name} {job.restarts}", job=name, fraction=0.0)
+        if is_closed and allocation is None and self._is_behind(job, look):
+            self._missed.pop(name, None)
+            return
         if is_closed and not job.allocation:
             self._missed[name] += 1
             if self._missed[name] >= GONE_AFTER or job.over_limit:
+                if job.after and allocation is not None:
+                    self._too_early.add(name)
                 self._let_go(job, look, job.reason or job.unsupported or "it must not start now")
             return
         waits = job.state is JobState.PENDING or not self.acting
@@ -230,7 +244,11 @@ class EventMaker:
 
     def _look_at_away(self, job: ObservedJob, look: _Look) -> None:
         """A job that comes back when it may be planned again; one that runs occupies its GPUs until it ends."""
-        if job.unread or job.state is JobState.BLOCKED or (self.acting and job.state is JobState.RUNNING):
+        if (
+            job.unread
+            or (job.state is JobState.BLOCKED and not self._is_behind(job, look))
+            or (self.acting and job.state is JobState.RUNNING)
+        ):
             return
         if self._needs_turn(job) or self.exclusions.tried(job.name):
             look.candidates[job.name] = job
@@ -247,6 +265,13 @@ class EventMaker:
             elif self._missed[name] >= GONE_AFTER and name in self.known.present:
                 look.leaving.append(name)
                 self._turns.begin_again()
+
+    def _is_behind(self, job: ObservedJob, look: _Look) -> bool:
+        """Whether a blocked job is planned behind the jobs for which it waits, which are all part of the plan."""
+        if not self.plans_after or not job.after or job.unsupported or job.name in self._too_early:
+            return False
+        leaving, arriving = look.leaving, look.arriving
+        return all((name in self.known.present and name not in leaving) or name in arriving for name in job.after)
 
     def _needs_turn(self, job: ObservedJob) -> bool:
         return self._blind and self.exclusions.restricts(job)

@@ -72,6 +72,11 @@ class ObservedJob:
     even: bool = False
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The jobs that must end before this one, if nothing else blocks it."""
+        return self.lists.get("after", ())
+
 
 @dataclass(frozen=True, slots=True)
 class ObservedNode:

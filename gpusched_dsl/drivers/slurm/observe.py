@@ -12,6 +12,7 @@ from typing import Any
 from gpusched_dsl.drivers.protocol import Field, JobState, Observation, ObservedJob, ObservedNode
 from gpusched_dsl.drivers.slurm.arrays import apply_limits, name_of, separate, task_limit, waiting_tasks
 from gpusched_dsl.drivers.slurm.demands import HELD_BY_US, NodeFacts, SlurmDemands, is_exclusive, node_list_of
+from gpusched_dsl.drivers.slurm.dependencies import predecessors
 from gpusched_dsl.drivers.slurm.gres import GpuCount, read_gpus
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, names, number, text, whole
 from gpusched_dsl.drivers.slurm.reservations import Reservation
@@ -75,6 +76,7 @@ FIELDS = frozenset(
         "gpu_type",
         "gpu_types",
         "allowed_nodes",
+        "after",
     }
 )
 
@@ -104,6 +106,7 @@ def observation_of(
     found: dict[str, ObservedJob] = {}
     causes: dict[str, list[str]] = {}
     limits: dict[str, int] = {}
+    dependent: dict[str, str] = {}
     for at, record in enumerate(_objects(jobs, "job", unread)):
         try:
             mine = partition is None or partition in _list(record, "partition")
@@ -114,14 +117,25 @@ def observation_of(
                 job = replace(job, unsupported="it is in another partition")
             if (array := job.fields["array_job"]) and not job.state.has_ended and (limit := task_limit(record)):
                 limits[str(array)] = limit
-            if tasks:
-                found.update((task.name, task) for task in separate(job, tasks, unread))
-                continue
+            own = list(separate(job, tasks, unread)) if tasks else [job]
+            found.update((one.name, one) for one in own)
+            if (
+                job.state is JobState.BLOCKED
+                and mine
+                and not task_limit(record)
+                and _waits_for_jobs_only(record, misfits)
+            ):
+                dependent.update((one.name, text(record, "dependency")) for one in own)
+            continue
         except UnknownJson as unknown:
             job = _unread_job(record, at, facts, str(unknown))
             causes.setdefault(str(unknown), []).append(job.name)
         found[job.name] = job
     apply_limits(found, limits)
+    for name, stated in dependent.items():
+        job = found[name]
+        if after := predecessors(stated, job, found):
+            found[name] = replace(job, lists={**job.lists, "after": after})
     for cause, left_out in causes.items():
         more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         unread.append(f"job `{left_out[0]}`{more} is left out: {cause}")
@@ -260,6 +274,15 @@ def _blocked_reason(record: Mapping[str, Any], reason: str, misfits: SlurmDemand
     if reservation and not misfits.has_reserved_node:
         return f"its reservation `{reservation}` is not active"
     return ""
+
+
+def _waits_for_jobs_only(record: Mapping[str, Any], misfits: SlurmDemands) -> bool:
+    """Whether only its dependency blocks a waiting job. Tasks of an array with a limit are not planned ahead."""
+    if text(record, "dependency") in ("", "(null)") or task_limit(record):
+        return False
+    reason = text(record, "state_reason")
+    rest = {**record, "dependency": ""}
+    return not _blocked_reason(rest, "" if reason == "Dependency" else reason, misfits)
 
 
 def _begins_later(record: Mapping[str, Any], reason: str, now: float) -> bool:
