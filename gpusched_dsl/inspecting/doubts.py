@@ -35,9 +35,7 @@ def _unknown_nodes(snapshot: ClusterSnapshot) -> list[str]:
     if named.height:
         names = names_text(named["node"].unique(maintain_order=True).to_list())
         jobs, gpus = count_text(named["job"].n_unique(), "running job"), int(named["gpus"].sum())
-        found.append(
-            f"{jobs} on unknown nodes ({names}): {count_text(gpus, 'GPU')} not counted; {_MORE_NODES} as a file"
-        )
+        found.append(f"{jobs} on unknown nodes ({names}): {count_text(gpus, 'GPU')} not counted")
     nowhere = lost.filter(pl.col("node").is_null())
     if nowhere.height:
         text = f"{count_text(nowhere.height, 'running job')} without nodes in the source: the GPUs are not counted"

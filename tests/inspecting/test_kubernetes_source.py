@@ -71,6 +71,24 @@ def test_nodes_that_suit_a_job(spec: Json, suits: set[str]) -> None:
     assert {name for name, fit in zip(names, fits[0], strict=True) if fit} == suits
 
 
+@pytest.mark.parametrize(
+    "term",
+    [
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]},
+        {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n2"]}]},
+        None,
+    ],
+)
+def test_one_of_nodes_that_are_alike(term: Json | None) -> None:
+    """By affinity to its name or the label of its host, or by a node selector."""
+    rule = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    demand: Json = {"affinity": {"nodeAffinity": rule}} if term else {"nodeSelector": {"kubernetes.io/hostname": "n2"}}
+    nodes = [node(f"n{at}", {GPU: 8}) for at in range(4)]
+    found = read_objects([*nodes, pod("p", pod_spec(1, **demand))], "test", now=NOW)
+    _, fits = demands(found, found.jobs)
+    assert fits[0].tolist() == [False, False, True, False]
+
+
 def test_pods_of_one_owner_are_one_job() -> None:
     """Of a Job, of a JobSet above Jobs, of an owner that is not there, by the labels of gangs, and each for itself."""
     jobset = [owned("JobSet", "js"), owned("Job", "js-w-0", ("JobSet", "js")), owned("Job", "js-l-0", ("JobSet", "js"))]

@@ -30,6 +30,8 @@ def test_groups_and_types() -> None:
     found = read_snapshot(str(SACCT), LIMITS, nodes="1x4:h100,2x8:a100")
     nodes = found.nodes.sort("node").select("node", "gpus", "gpu_type").rows()
     assert nodes == [("g1", 8, "a100"), ("g2", 8, "a100"), ("node-1", 4, "h100")]  # g1 and g2 ran jobs with a100
+    alike = read_snapshot(str(SACCT), LIMITS, nodes="2x8:h100,2x8:a100").nodes
+    assert alike.filter(alike["gpu_type"] == "a100")["node"].sort().to_list() == ["g1", "g2"]
     assert found.inferred == ""
     assert not found.notes
 
@@ -44,9 +46,7 @@ def test_a_table_of_nodes(tmp_path: Path) -> None:
     assert [text.split(": ", 1)[1] for text in found.unread[:2]] == [
         "1: the number of GPUs is not an integer (first on line 5)", "1: its name occurs before (first on line 4)"
     ]  # fmt: skip
-    assert found.notes == (
-        "1 running job on unknown nodes (g2): 8 GPUs not counted; state the nodes by `--nodes` as a file",
-    )
+    assert found.notes == ("1 running job on unknown nodes (g2): 8 GPUs not counted",)
 
 
 def test_nodes_that_are_too_small_are_noticed() -> None:
