@@ -87,7 +87,7 @@ def policies_for(workspace: Workspace, model: str) -> Iterator[tuple[Workspace, 
     seen: set[str] = set()
     for place in (workspace, *map(library, _files_for(chain))):
         for name, policy in place.policies.items():
-            if name not in seen and policy_model(place, policy) in chain:
+            if name not in seen and _is_for(workspace, chain, place, policy):
                 seen.add(name)
                 yield place, policy
 
@@ -219,6 +219,25 @@ def find_policy(workspace: Workspace, name: str, model: str) -> tuple[Workspace,
     chain = model_chain(workspace, model)
     for place in (workspace, *map(library, _files_for(chain, name))):
         policy = place.policies.get(name)
-        if policy is not None and policy_model(place, policy) in chain:
+        if policy is not None and _is_for(workspace, chain, place, policy):
             return place, policy
     return None
+
+
+def _is_for(workspace: Workspace, chain: Sequence[str], place: Workspace, policy: tree.Policy) -> bool:
+    """Whether a policy of a file is for a model of `workspace` with this chain.
+
+    A model of the text that only has the name of a model of the library is another one, unless it declares all that
+    the latter does: then it may be a copy.
+    """
+    model = policy_model(place, policy)
+    if model is None or model not in chain:
+        return False
+    own, shipped = workspace.models.get(model), place.models.get(model)
+    return own is None or shipped is None or own is shipped or _declared(shipped) <= _declared(own)
+
+
+def _declared(block: tree.ModelBlock) -> set[str]:
+    """The names that a model declares."""
+    names = (getattr(statement, "name", None) for statement in block.statements)
+    return {name.text for name in names if isinstance(name, tree.Identifier)}
