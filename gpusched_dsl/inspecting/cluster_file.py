@@ -9,7 +9,7 @@ from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
 from gpusched_dsl.inspecting.written_jobs import ANY_TYPE, NO_DEMAND, OTHER_TEAM
 
 # The field of a driver that names the team of a job, by driver; the others have no teams.
-_TEAMS = {"slurm": "account", "kueue": "queue", "kubernetes": "namespace"}
+_TEAMS = {"slurm": "account", "kueue": "cluster_queue", "kubernetes": "namespace"}
 
 
 def driver_of(snapshot: ClusterSnapshot) -> str | None:

@@ -12,9 +12,11 @@ from typing import Any
 import polars as pl
 import pytest
 from drive_files import mapping_for
+from kubernetes_objects import NOW
 from made_history import made_history
 from simulated_cluster import SimulatedCluster
 from simulated_slurm import EPOCH, Node, SimulatedSlurm
+from test_kubernetes_source import NODES, kueue
 
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
@@ -25,6 +27,7 @@ from gpusched_dsl.drivers.protocol import JobState, ObservedJob
 from gpusched_dsl.drivers.report import shadow_comparison
 from gpusched_dsl.drivers.settings import read_settings
 from gpusched_dsl.drivers.slurm import observe
+from gpusched_dsl.inspecting.readers.kubernetes import read_objects
 from gpusched_dsl.inspecting.reading import read_snapshot
 from gpusched_dsl.inspecting.snapshot import (
     JOB_COLUMNS,
@@ -196,6 +199,37 @@ def test_rules_that_were_read_are_obeyed(method: str, tmp_path: Path) -> None:
     assert len(runs(before)) > len(runs(after))
 
 
+def test_a_kubernetes_cluster(tmp_path: Path) -> None:
+    """Pods of a job may share a node; quotas of ClusterQueues are limits of teams."""
+    found = model_folder(read_objects([*NODES, *kueue()], "test", now=NOW), "kueue")
+    found.write(tmp_path)
+    jobs = {row["job"]: row for row in rows(tmp_path / "jobs.csv")}
+    assert {name: (job["needs"], job["workers"], job["per_node"], job["team"]) for name, job in jobs.items()} == {
+        "red/w-one": ("16", "2", "2", "gpus"), "red/w-two": ("7", "0", "1", "gpus"),
+        "red/w-five": ("8", "1", "1", "gpus"),
+    }  # fmt: skip
+    assert 'team_gpus["gpus"] = 20;' in (tmp_path / "cluster.gsm").read_text()
+    switch_on(tmp_path, "team_limits")
+    result = gs.load(tmp_path / "now.gsm").solve("Now")
+    assert {job for job, value in result["runs"].rows() if value > 0.5} == {"red/w-one"}
+
+
+def test_a_job_that_the_model_cannot_divide(tmp_path: Path) -> None:
+    """It is left out of a driven run with the reason, and the run goes on."""
+    slurm = SimulatedSlurm([Node("a1", 8, "a100"), Node("a2", 8, "a100"), Node("v1", 4, "v100"), Node("v2", 4, "v100")])
+    uneven, even = slurm.submit(gpus=8, seconds=60), slurm.submit(gpus=6, seconds=60)
+    model_folder(mixed()).write(tmp_path)
+    toml = (tmp_path / "cluster.toml").read_text()
+    (tmp_path / "cluster.toml").write_text(toml.replace('field = "nodes_wanted", default = 1', "value = 3"))
+    settings, _ = read_settings(tmp_path / "cluster.toml", slurm.cluster())
+    workspace = load_workspace(settings.model, Diagnostics())
+    options = DriveOptions(True, 6, now=slurm.now, wait=slurm.sleep)
+    summary = drive(workspace, settings, slurm.cluster(), options, report=lambda diagnostic: None)
+    why = "a check failed: the GPUs of a job must divide equally between its workers"
+    assert summary.left_out == {str(uneven.id): why}
+    assert (uneven.state, even.state) == ("PENDING", "PENDING")  # three workers on three nodes are no job of one node
+
+
 def test_more_gpus_in_use_than_known(tmp_path: Path) -> None:
     """Nodes that are inferred too small get what was in use, and say so."""
     nodes = mixed().nodes.with_columns(
@@ -268,7 +302,7 @@ def test_cluster_files_are_right(driver: str, fields: frozenset[str], tmp_path: 
     cluster = SimulatedCluster({"a1": 8})
     cluster.fields = fields
     mapping = mapping_for(tmp_path / "cluster.toml", cluster)
-    team = {"slurm": "account", "kueue": "queue", "kubernetes": "namespace"}[driver]
+    team = {"slurm": "account", "kueue": "cluster_queue", "kubernetes": "namespace"}[driver]
     job = ObservedJob(
         "7", JobState.PENDING, 8, submitted=EPOCH, fields={team: "vision", "pods": 4, "nodes_wanted": 4.0}
     )
