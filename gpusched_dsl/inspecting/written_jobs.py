@@ -46,8 +46,9 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
         notes.append(f"{count_text(blocked, 'job')} that must not start yet")
     if limited := waiting.filter(pl.col("array_limit").is_not_null()).height:
         notes.append(f"limits of arrays with {count_text(limited, 'waiting task')}")
-    if after := waiting.filter(pl.col("after").list.len() > 0).height:
-        notes.append(f"dependencies of {count_text(after, 'waiting job')}")
+    present = pl.concat([waiting["job"], running["job"], snapshot.jobs_in(SnapshotState.BLOCKED)["job"]]).to_list()
+    free = ~pl.col("after").list.eval(pl.element().is_in(present)).list.any()
+    waiting = _kept(waiting, free, "{} waiting for the end of others", notes)
     is_past = not waiting.height and not running.height
     if is_past:
         ended = snapshot.jobs_in(SnapshotState.ENDED).filter(pl.col("duration") > 0, pl.col("submitted").is_not_null())
@@ -55,7 +56,7 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
         if waiting.height < ended.height:
             notes.append(f"{count_text(ended.height - waiting.height, 'job')} that ended before the last {MOST_PAST}")
     start = float(waiting["submitted"].min()) if is_past and waiting.height else snapshot.now  # type: ignore[arg-type]
-    queued, barred = _queued(waiting, nodes, hours, is_past, notes)
+    queued, barred = _queued(waiting, nodes, hours, snapshot.now, is_past, notes)
     begun, held = _running(running, nodes, hours, notes)
     jobs = pl.concat([begun, queued]).sort("_moment", maintain_order=True, nulls_last=True)
     since = ((pl.col("_moment").fill_null(start) - start) / 3600.0).round(6)
@@ -76,7 +77,7 @@ def usual_hours(snapshot: ClusterSnapshot) -> float:
 
 
 def _queued(
-    jobs: pl.DataFrame, nodes: pl.DataFrame, hours: float, is_past: bool, notes: list[str]
+    jobs: pl.DataFrame, nodes: pl.DataFrame, hours: float, now: float, is_past: bool, notes: list[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Jobs that wait, and the nodes that their demands exclude."""
     types = nodes["gpu_type"].unique().to_list()
@@ -100,6 +101,7 @@ def _queued(
     barred = pl.DataFrame([pl.Series("demand", labels, dtype=pl.String), nodes_of, met])
     barred = barred.filter("met", pl.col("demand") != NO_DEMAND).select("demand", "node")
     barred = barred.explode("node", keep_nulls=False, empty_as_null=False)
+    later = pl.when(pl.col("eligible") > now).then("eligible")  # it must not start before
     longest = pl.col("duration") if is_past else pl.col("limit").fill_null(hours * 3600.0)
     return jobs.select(
         "job", "team", "user",
@@ -109,7 +111,7 @@ def _queued(
         .alias("type"),
         "demand",
         (longest / 3600.0).alias("hours"),
-        pl.col("submitted").alias("_moment"),
+        (pl.col("submitted") if is_past else pl.max_horizontal("submitted", later)).alias("_moment"),
     ), barred  # fmt: skip
 
 
@@ -153,7 +155,7 @@ def _running(
     names = nodes["node"].to_list()
     gpus = pl.col("on_gpus").list
     placed = (gpus.len() > 0) & (gpus.min() > 0) & pl.col("on_nodes").list.eval(pl.element().is_in(names)).list.all()
-    jobs = _kept(jobs, placed, "{} that run on nodes that are not known", notes)
+    jobs = _kept(jobs, placed, "{} running on nodes that are not known", notes)
     equal = gpus.min() == gpus.max()
     left = pl.col("limit").fill_null(hours * 3600.0) - pl.col("duration").fill_null(0.0)
     table = jobs.select(

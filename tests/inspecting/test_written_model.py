@@ -92,6 +92,8 @@ def mixed(**changes: Any) -> ClusterSnapshot:
         {**waits, "job": "9", "allowed_nodes": ["v9"]},
         {**waits, "job": "10", "gpu_types": ["a100", "v100"], "excluded_nodes": ["a1"], "limit": None, "team": ""},
         {**waits, "job": "11", "state": "blocked"},
+        {**waits, "job": "12", "after": ["0", "11"]},
+        {**waits, "job": "13", "after": ["0"], "eligible": EPOCH + 1800},
     ]
     stated = [{"submitted": EPOCH - 100 + at, **job} for at, job in enumerate(jobs)]
     reservations = [
@@ -144,13 +146,14 @@ def test_what_is_written(tmp_path: Path) -> None:
     found.write(tmp_path)
     assert [row["node"] for row in rows(tmp_path / "nodes.csv")] == ["a1", "a2", "v1", "v2"]
     jobs = {row.pop("job"): row for row in rows(tmp_path / "jobs.csv")}
-    assert list(jobs) == ["1", "2", "4", "5", "6", "7", "10"]
+    assert list(jobs) == ["1", "2", "4", "5", "6", "7", "10", "13"]
     assert [(j["needs"], j["workers"], j["type"], j["demand"]) for j in jobs.values()] == [
         ("8", "2", "any_type", "no_demand"), ("3", "0", "any_type", "no_demand"), ("2", "1", "a100", "no_demand"),
         ("8", "2", "any_type", "big"), ("3", "0", "any_type", "small"), ("2", "1", "any_type", "demand_4"),
-        ("2", "1", "any_type", "demand_6"),
+        ("2", "1", "any_type", "demand_6"), ("2", "1", "any_type", "no_demand"),
     ]  # fmt: skip
-    assert [float(j["hours"]) for j in jobs.values()] == [0.5, 0.5, 2, 2, 2, 2, 24]
+    assert [float(j["hours"]) for j in jobs.values()] == [0.5, 0.5, 2, 2, 2, 2, 24, 2]
+    assert (jobs["4"]["submitted"], jobs["13"]["submitted"]) == ("-0.026944", "0.5")
     assert jobs["10"]["team"] == "others"
     held = {(row["job"], row["node"]): row["workers"] for row in rows(tmp_path / "held.csv")}
     assert held == {("1", "a1"): "1", ("1", "a2"): "1", ("2", "v1"): "2", ("2", "v2"): "1"}
@@ -171,9 +174,10 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert 'gpus["v2"] = 1;  # it starts no jobs: fan' in now
     assert 'for_job["course", "7"] = 1;' in now
     assert Counter(found.left_out) == Counter(
-        ["1 job that must not start yet", "1 job of a type of GPU that no node has",
+        ["1 job that must not start yet", "1 job waiting for the end of others",
+         "1 job of a type of GPU that no node has",
          "1 job whose demands no node meets",
-         "1 job that run on nodes that are not known", "1 limit of users within teams, QOS, partitions or other types"]
+         "1 job running on nodes that are not known", "1 limit of users within teams, QOS, partitions or other types"]
     )  # fmt: skip
 
 
