@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.data.formats.shape import Dropped, Format, FormatTable, Raw
     from gpusched_dsl.data.sources.settings_file import read_settings
     from gpusched_dsl.explaining.explanation import Explanation
+    from gpusched_dsl.inspecting.inspection import ClusterInspection
+    from gpusched_dsl.interface.inspections import inspect
     from gpusched_dsl.interface.live import LiveEventLoop
     from gpusched_dsl.interface.problems import problem_from_json, problem_to_json, solve
     from gpusched_dsl.interface.scenarios import Setting
@@ -65,6 +67,7 @@ _HOMES = {
     "Analysis": "gpusched_dsl.compiling.passes.steps",
     "Backend": "gpusched_dsl.backends.protocol",
     "Capabilities": "gpusched_dsl.backends.protocol",
+    "ClusterInspection": "gpusched_dsl.inspecting.inspection",
     "Comparison": "gpusched_dsl.reporting.comparison",
     "DataError": "gpusched_dsl.language.diagnostics.errors",
     "DecisionExplanation": "gpusched_dsl.workflows.why",
@@ -111,6 +114,7 @@ _HOMES = {
     "Target": "gpusched_dsl.compiling.passes.steps",
     "UsageError": "gpusched_dsl.language.diagnostics.errors",
     "compile": "gpusched_dsl.api",
+    "inspect": "gpusched_dsl.interface.inspections",
     "load": "gpusched_dsl.api",
     "loads": "gpusched_dsl.api",
     "paired_differences": "gpusched_dsl.reporting.paired_differences",
@@ -124,6 +128,7 @@ __all__ = [
     "Analysis",
     "Backend",
     "Capabilities",
+    "ClusterInspection",
     "Comparison",
     "DataError",
     "DecisionExplanation",
@@ -170,6 +175,7 @@ __all__ = [
     "Target",
     "UsageError",
     "compile",
+    "inspect",
     "load",
     "loads",
     "paired_differences",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from gpusched_dsl.inspecting.inspection_data import InspectionData
 from gpusched_dsl.inspecting.load import TOTAL
 from gpusched_dsl.inspecting.queue_simulation import ready_at
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
@@ -21,16 +21,13 @@ from gpusched_dsl.reporting.figures.curves_figure import Curve, CurvesFigure
 from gpusched_dsl.reporting.figures.figure import Figure, TimeAxis, time_axis
 from gpusched_dsl.reporting.figures.schedule_figure import ScheduledJobs, ScheduleFigure, Stays
 
-if TYPE_CHECKING:
-    from gpusched_dsl.inspecting.inspection import ClusterInspection
-
 HOUR = 3600.0
 SHOWN = 7 * 24 * HOUR  # of the past in the schedule
 MOST_STAYS = 20_000
 POINTS = 600  # of a curve
 
 
-def inspection_figures(found: ClusterInspection) -> list[Figure]:
+def inspection_figures(found: InspectionData) -> list[Figure]:
     """The figures for which the source has data."""
     figures: list[Figure] = []
     if found.snapshot.has_starts:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpusched_dsl.explaining.job_reason import names_text
 from gpusched_dsl.inspecting.figures import inspection_figures
 from gpusched_dsl.inspecting.grids import blocking_grid, change_grid, queue_grid, start_grid, team_grid, type_grid
+from gpusched_dsl.inspecting.inspection_data import InspectionData
 from gpusched_dsl.inspecting.text import (
     changes_title,
     coverage_text,
     group_sentences,
+    headline,
     queue_notes,
     unused_text,
     waiting_groups,
@@ -19,19 +19,16 @@ from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 from gpusched_dsl.reporting.pages.page import PageSection, PageTable, grid_table, render
 
-if TYPE_CHECKING:
-    from gpusched_dsl.inspecting.inspection import ClusterInspection
 
-
-def inspection_page(found: ClusterInspection) -> str:
+def inspection_page(found: InspectionData) -> str:
     """HTML of an inspection, one file that loads nothing."""
-    return render(found.headline(), [inspection_section(found)])
+    return render(headline(found), [inspection_section(found)])
 
 
-def inspection_section(found: ClusterInspection) -> PageSection:
+def inspection_section(found: InspectionData) -> PageSection:
     """The sentences, figures and tables."""
     snapshot = found.snapshot
-    summary = [("state", found.headline()), ("source", snapshot.source), ("as of", found.clock.text(snapshot.now))]
+    summary = [("state", headline(found)), ("source", snapshot.source), ("as of", found.clock.text(snapshot.now))]
     if snapshot.inferred:
         summary.append(("nodes are inferred", snapshot.inferred))
     summary += [("note", note) for note in snapshot.notes]
@@ -45,7 +42,7 @@ def inspection_section(found: ClusterInspection) -> PageSection:
     return PageSection("Cluster", summary, (), inspection_figures(found), _tables(found))
 
 
-def _tables(found: ClusterInspection) -> list[PageTable]:
+def _tables(found: InspectionData) -> list[PageTable]:
     tables = [
         grid_table("By GPU type", type_grid(found), is_open=True),
         grid_table("By team", team_grid(found), is_open=True),
@@ -65,7 +62,7 @@ def _tables(found: ClusterInspection) -> list[PageTable]:
     return tables
 
 
-def _waiting_grid(found: ClusterInspection) -> Grid:
+def _waiting_grid(found: InspectionData) -> Grid:
     groups = waiting_groups(found)
     return Grid(
         (

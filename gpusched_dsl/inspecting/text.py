@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpusched_dsl.explaining.job_reason import names_text
 from gpusched_dsl.inspecting.grids import blocking_grid, change_grid, queue_grid, start_grid, team_grid, type_grid
+from gpusched_dsl.inspecting.inspection_data import InspectionData
 from gpusched_dsl.inspecting.other_queues import QueueComparison
 from gpusched_dsl.inspecting.reasons import WaitingJob
 from gpusched_dsl.inspecting.snapshot import SnapshotState
@@ -16,15 +16,12 @@ from gpusched_dsl.inspecting.times import length_text
 from gpusched_dsl.language.text.numbers import count_text, percent_text, short
 from gpusched_dsl.reporting.grid import Grid, plain_within
 
-if TYPE_CHECKING:
-    from gpusched_dsl.inspecting.inspection import ClusterInspection
-
 WIDTH = 80  # columns
 MOST_ROWS = 10  # of a table
 MOST_BLOCKING = 5
 
 
-def headline(found: ClusterInspection) -> str:
+def headline(found: InspectionData) -> str:
     """The state of the cluster, or the sum of its history, in one sentence."""
     gpus = int(found.by_type["gpus"].sum())
     if not found.has_present:
@@ -54,7 +51,7 @@ def _wait(queues: QueueComparison) -> str:
     return length_text((queues.real or queues.own).mean_wait)
 
 
-def _history_sentence(found: ClusterInspection, gpus: int) -> str:
+def _history_sentence(found: InspectionData, gpus: int) -> str:
     jobs, queues = found.snapshot.jobs, found.queues
     first, last = jobs["submitted"].min(), jobs["submitted"].max()
     span = f" in {length_text(last - first)}" if isinstance(first, float) and isinstance(last, float) else ""
@@ -67,13 +64,13 @@ def _history_sentence(found: ClusterInspection, gpus: int) -> str:
     return f"{text}: {wait}, {percent_text(result.used)} of the GPUs used{simulated}"
 
 
-def inspection_lines(found: ClusterInspection) -> list[str]:
+def inspection_lines(found: InspectionData) -> list[str]:
     """The output of `gsdsl inspect`."""
     return list(map(str.rstrip, _Writer(found).lines()))
 
 
 class _Writer:
-    def __init__(self, found: ClusterInspection) -> None:
+    def __init__(self, found: InspectionData) -> None:
         self._found = found
         self._left_out: list[str] = []
 
@@ -145,7 +142,7 @@ class _Writer:
         return ["", *wrapped(changes_title(found) + ":"), *self._table(change_grid(found), 2 * MOST_ROWS)]
 
 
-def waiting_groups(found: ClusterInspection) -> list[list[WaitingJob]]:
+def waiting_groups(found: InspectionData) -> list[list[WaitingJob]]:
     """Groups of jobs that wait for the same reason, besides who is ahead of them, in the order of their first ones."""
     groups: dict[tuple[object, ...], list[WaitingJob]] = {}
     for job in found.waiting:
@@ -153,7 +150,7 @@ def waiting_groups(found: ClusterInspection) -> list[list[WaitingJob]]:
     return list(groups.values())
 
 
-def group_sentences(found: ClusterInspection, group: Sequence[WaitingJob]) -> list[str]:
+def group_sentences(found: InspectionData, group: Sequence[WaitingJob]) -> list[str]:
     """Why the jobs of a group wait."""
     first = group[0]
     if first.reason is None:
@@ -167,7 +164,7 @@ def group_sentences(found: ClusterInspection, group: Sequence[WaitingJob]) -> li
     return [*texts, *first.notes]
 
 
-def coverage_text(found: ClusterInspection) -> str:
+def coverage_text(found: InspectionData) -> str:
     """How often such times were kept in the past."""
     starts = found.starts
     if starts.coverage is None:
@@ -190,13 +187,13 @@ def queue_notes(queues: QueueComparison) -> list[str]:
     return notes
 
 
-def changes_title(found: ClusterInspection) -> str:
+def changes_title(found: InspectionData) -> str:
     """What the table of changes shows."""
     now = " and how many waiting jobs start now" if found.waits else ""
     return f"what would help: the mean wait of past jobs{now}, in the simulation"
 
 
-def unused_text(found: ClusterInspection) -> str:
+def unused_text(found: InspectionData) -> str:
     """Unused GPU-hours in a sentence, and their price; "" if they are unknown."""
     unused = found.unused
     if unused is None:

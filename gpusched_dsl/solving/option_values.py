@@ -130,6 +130,11 @@ RULES: Mapping[str, tuple[str, Check]] = {
     "journal": ("the journal must be the path of a file", _is_file),
     "text": ("the text of a model must be a `str`", _is_text),
     "path": ("the file to load must be a path", _is_file),
+    "source": ("the source must be a path, or `slurm`", _is_file),
+    "format": ("the format must be a name", _is_text),
+    "timezone": ("the time zone must be a name, such as `Europe/Berlin`", _is_text),
+    "nodes": ("the nodes must be a text such as `20x8`, or the path of a file", _is_file),
+    "price": ("the price must be a nonnegative finite number", _number_check(0.0)),
     "memory": ("the memory must be an integer number of bytes, at least 1", _integer_check(1)),
     "judge": ("the judge must be the name of a solver", _is_text),
     "fallback": ("the fallback must be the name of a solver or policy", _is_text),
@@ -181,7 +186,7 @@ RULES: Mapping[str, tuple[str, Check]] = {
 }
 NEEDED = ("gap", "seed", "samples", "controllers", "method", "backend", "judge", "bound", "relax", "duals", "reasons",
           "replay", "verify", "why_gap", "second_opinion", "without", "changes", "steps", "probability",
-          "event")  # fmt: skip
+          "event", "source", "timezone")  # fmt: skip
 
 
 def value_diagnostics(values: Mapping[str, Value], optional: tuple[str, ...] = ()) -> list[Diagnostic]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ model M {
 }
 scenario S for M { table Jobs: gain = a .25 b .5 c 1; }
 """
+RECORDS = Path(__file__).parents[1] / "inspecting" / "records" / "week.txt"
 REPLAY = """
 import "gsdsl:trace_replay/tests/queues.gsm";
 scenario Pool for TraceReplay {
@@ -117,6 +119,12 @@ def test_runs() -> None:
     assert again(seeds).to_dict() == seeds.to_dict()
 
 
+def test_inspections() -> None:
+    found = gs.inspect(RECORDS)
+    assert again(found).to_dict() == found.to_dict()
+    assert again(found).html_text() == found.html_text()
+
+
 def test_every_kind_of_report_is_pickled_here() -> None:
     """A new class of reports needs a test of this file."""
     from gpusched_dsl.reporting.report import Report
@@ -131,7 +139,7 @@ def test_every_kind_of_report_is_pickled_here() -> None:
         return found or {kind.__name__}
 
     tested = {"Comparison", "DecisionExplanation", "Estimate", "Explanation", "Result", "RunComparison", "RunResult"}
-    tested |= {"Flexibility", "SeedComparison"}
+    tested |= {"Flexibility", "SeedComparison", "ClusterInspection"}
     assert below(Report) == tested
     assert tested <= set(gs.__all__)
 

@@ -28,7 +28,7 @@ campaign C { vary r in { 1, 2 }; solve Small with highs (room = r); }
 WRONG = [None, 3, -1, 1.5, True, "x", b"x", [], ["x"], [1], {}, {"x": 1}, {1: 2}, object(), lambda: None, float("nan"),
          10**400, np.array([1]), 1j, ("a",), {"a"}, Path("nowhere"), int, pl.Series([1])]  # fmt: skip
 FUNCTIONS = ["load", "loads", "compile", "problem_to_json", "problem_from_json", "solve", "read_settings",
-             "paired_differences"]  # fmt: skip
+             "paired_differences", "inspect"]  # fmt: skip
 METHODS = sorted(name for name in dir(gs.Model) if not name.startswith("_") and callable(getattr(gs.Model, name)))
 RUNS = ("run", "estimate", "why", "live")
 RESULT_METHODS = ["value", "table", "duals", "reduced_costs", "to_json", "to_csv", "save"]
@@ -57,7 +57,7 @@ def given(name: str, folder: Path) -> dict[str, Any]:
         "load": {"path": folder / "no.gsm"}, "loads": {"text": TEXT}, "compile": {"text": TEXT},
         "problem_to_json": {"problem": problem}, "problem_from_json": {"text": gs.problem_to_json(problem)},
         "solve": {"problem": problem}, "read_settings": {"path": folder / "no.csv"},
-        "paired_differences": {"table": SEEDS},
+        "paired_differences": {"table": SEEDS}, "inspect": {"source": folder / "no.txt"},
         "Model.set": {"name": "room", "value": 4}, "Model.export": {"path": folder / "x.lp"},
         "Model.compare": {"methods": ["highs"]}, "Model.estimate": {"job": "bert", "samples": 2, **FAST},
         "Model.why": {"job": "bert", "at": 1, **FAST},

@@ -1,0 +1,57 @@
+"""`gpusched_dsl.inspect`: a look at a cluster without a model, from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusched_dsl.data.sources.files import FileLimits, Unreadable
+from gpusched_dsl.language.calendar import DateError, check_zone
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.solving.option_values import check_option_values, plain_number
+
+if TYPE_CHECKING:
+    from gpusched_dsl.inspecting.inspection import ClusterInspection
+
+
+def inspect(
+    source: str | Path,
+    *,
+    format: str | None = None,
+    timezone: str = "UTC",
+    nodes: str | Path | None = None,
+    price: float | None = None,
+    seed: int = 1,
+    memory: int | None = None,
+) -> ClusterInspection:
+    """Look at a cluster or a history of jobs, as `gsdsl inspect` does.
+
+    `source` is a file or folder, or `"slurm"`; `format` is the name of its format, by default recognised. `timezone` is
+    the zone of times without an offset, `nodes` states the nodes of a source that has only jobs (`"20x8"`), `price`
+    is that of a GPU-hour, and a `seed` gives the same estimates again. Reading takes at most `memory` bytes (8 GiB).
+
+    The report has polars tables: `.by_type`, `.by_team`, `.starts.table`, `.blocking`, `.snapshot.jobs` and
+    `.snapshot.nodes`; `print` writes the text, `.to_html` the page, `.to_json` the document.
+
+    Raises DiagnosticError: GSM4011 for a value of the wrong type, and what `gsdsl inspect` reports for the source.
+    """
+    from gpusched_dsl.inspecting.inspection import inspect as look
+    from gpusched_dsl.inspecting.reading import read_snapshot
+
+    check_option_values(
+        source=source, format=format, timezone=timezone, nodes=nodes, price=price, seed=seed, memory=memory
+    )
+    try:
+        check_zone(timezone)
+    except DateError as error:
+        raise DiagnosticError([Diagnostic("GSM4011", str(error), help=error.help)]) from None
+    usual = FileLimits(allow_outside=True)
+    limits = usual if memory is None else FileLimits.within(plain_number(memory), allow_outside=True)
+    try:
+        stated = None if nodes is None else str(nodes)
+        snapshot = read_snapshot(str(source), limits, form=format, zone=timezone, nodes=stated)
+    except Unreadable as error:
+        found = [Diagnostic(f.code, f.message, f.cell, notes=f.notes, help=f.help) for f in error.faults]
+        raise DiagnosticError(found) from None
+    return look(snapshot, seed=plain_number(seed), price=plain_number(price))
