@@ -29,6 +29,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/inspect",
         "docs/estimates",
         "docs/slurm",
+        "docs/slurm_prices",
         "docs/kubernetes",
         "docs/serve",
         "docs/editors",
