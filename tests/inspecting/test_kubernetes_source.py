@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -291,6 +293,36 @@ def test_a_kubeconfig_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as raised:
         read_snapshot(str(path), LIMITS)
     assert "kubeconfig: cannot be used" in raised.value.faults[0].notes[0]
+
+
+def test_a_cluster_by_its_kubeconfig(tmp_path: Path) -> None:
+    """By the client and HTTP, with a token that the server wants."""
+    api = served([*NODES, *kueue()], {})
+
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            allowed = self.headers["Authorization"] == "Bearer secret"
+            answer = api.send("GET", self.path, {}, None) if allowed else Answer(401, b"{}")
+            self.send_response(answer.status)
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        def log_message(self, *about: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        path = tmp_path / "config"
+        path.write_text(
+            f"apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: k\n"
+            f"  cluster: {{server: 'http://127.0.0.1:{server.server_port}'}}\n"
+            "contexts:\n- name: c\n  context: {cluster: k, user: u}\nusers:\n- name: u\n  user: {token: secret}\n"
+        )
+        found = read_snapshot(str(path), LIMITS)
+        server.shutdown()
+    assert found.jobs.height == 5
+    assert not found.files  # a hash of secrets is not kept
+    assert found.now > 1_700_000_000
 
 
 def test_objects_without_jobs_are_refused(tmp_path: Path) -> None:
