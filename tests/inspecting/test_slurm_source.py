@@ -212,3 +212,10 @@ def test_the_script_saves_what_a_folder_needs(tmp_path: Path, monkeypatch: pytes
     found = read(tmp_path)
     assert found.jobs["job"].equals(read("slurm_22_05_json").jobs["job"])
     assert found.now > 1_700_000_000
+
+
+def test_groups_of_nodes_are_no_nodes(tmp_path: Path) -> None:
+    """From release 23.02 on `sinfo --json` prints groups of nodes: the text of `scontrol` is read instead."""
+    shutil.copytree(RECORDS / "slurm_22_05_text", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "sinfo.json").write_text('{"sinfo": [{"nodes": {"allocated": 1, "nodes": ["g1"]}}], "errors": []}')
+    assert read(tmp_path).nodes.equals(read("slurm_22_05_text").nodes)

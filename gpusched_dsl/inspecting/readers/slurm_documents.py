@@ -34,8 +34,9 @@ COMMANDS: Mapping[str, str] = {
     "assoc.txt": "sacctmgr --parsable2 show assoc format=Account,User,Partition,ParentName,GrpTRES",
     "sacct.txt": f"sacct --allusers --allocations --parsable2 --starttime=now-{HISTORY_DAYS}days --format={_SACCT}",
 }
-_INSTEAD: Mapping[str, tuple[str, ...]] = {"jobs.txt": ("jobs.json",), "sinfo.json": ("nodes.json",),
-                                           "nodes.txt": ("nodes.json", "sinfo.json")}  # fmt: skip
+_INSTEAD: Mapping[str, tuple[str, ...]] = {
+    "jobs.txt": ("jobs.json",), "sinfo.json": ("nodes.json",), "nodes.txt": ("nodes.json",),
+}  # fmt: skip
 _GZIP = b"\x1f\x8b"
 
 
@@ -74,9 +75,6 @@ def live_documents(commands: Commands) -> SlurmDocuments:
             continue
         for other in _INSTEAD.get(name, ()):
             found.failures.pop(other, None)
-        if name == "sinfo.json" and b'"nodes"' not in found.texts[name]:  # 23.02 and later: groups of nodes
-            found.failures[name] = "no list of nodes"
-            del found.texts[name]
     return found
 
 
