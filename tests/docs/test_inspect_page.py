@@ -1,0 +1,35 @@
+"""The example of docs/inspect.md is correct: its command prints what the page shows, and its Python runs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gpusched_dsl.cli import main
+
+TESTS = Path(__file__).resolve().parents[1]
+PAGE = (TESTS.parent / "docs" / "inspect.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    found = re.search(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_command_prints_what_the_page_shows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(TESTS / "inspecting" / "records" / "week.txt", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main([*block("sh").split()[1:], "--html", "page.html"]) == 0
+    assert capsys.readouterr().out.strip() == block("text").strip()
+    page = Path("page.html").read_text(encoding="utf-8")
+    for title in ("Schedule", "GPUs in use and waited for", "Unused GPUs by hour of the day", "Who waits and why"):
+        assert title in page
+    exec(compile(block("python"), "inspect.md", "exec"), names := {})
+    assert capsys.readouterr().out.startswith("48 of 48 GPUs are in use")
+    assert names["found"].blocking["blocks"].max() == 92
