@@ -45,8 +45,9 @@ def estimate_driven(
 
 
 def restore_loop(parts: LiveParts, journal: Journal) -> AnyExternalLoop:
-    """The loop after the recorded steps of a journal, whose plans are not made again."""
+    """The loop after the recorded steps of a journal, whose plans are not made again, nor verified: the run did that."""
     loop = parts.make_loop(RecordedSteps(journal))
+    examine, loop.examine = loop.examine, None
     recorded, quarantined = split_quarantined(journal.external())
     taken = [one for one in recorded if one.id not in quarantined]
     for _, batch in groupby(taken, key=lambda one: one.batch):
@@ -56,4 +57,5 @@ def restore_loop(parts: LiveParts, journal: Journal) -> AnyExternalLoop:
             loop.apply(loop.check(event_of(one.content)), one.time)
         loop.decide()
         loop.decisions()
+    loop.examine = examine
     return loop

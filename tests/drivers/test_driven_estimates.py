@@ -9,9 +9,18 @@ from drive_files import run_driver, settings_of, write_files
 from simulated_cluster import SimulatedCluster
 
 from gpusched_dsl.cli import main
-from gpusched_dsl.drivers.live_estimate import estimate_driven
+from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.drivers.drive import JOURNAL, parts_of, start_of_run
+from gpusched_dsl.drivers.live_estimate import estimate_driven, restore_loop
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.steps import RecordedSteps
+from gpusched_dsl.online.live.messages import event_of
+from gpusched_dsl.online.planners.protocol import Plan
+from gpusched_dsl.online.planners.verification import PlanCheck
+from gpusched_dsl.policies.broken_rows import BrokenRows
+from gpusched_dsl.workflows.estimate import estimate_live
 
 
 def test_the_start_of_a_waiting_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,3 +44,36 @@ def test_the_start_of_a_waiting_job(tmp_path: Path, capsys: pytest.CaptureFixtur
         estimate_driven(workspace, settings, "9", now=cluster.now)
     assert main(["estimate", str(path), "--job", "3", "--at", "2"]) == 2
     assert "an estimate of a cluster file is from now on" in capsys.readouterr().err
+
+
+def test_recorded_plans_are_not_verified_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate is that of a loop which verifies each recorded plan, and needs no verification for it."""
+    cluster, path = SimulatedCluster({"g1": 4, "g2": 4}), write_files(tmp_path)
+    for number in range(1, 7):
+        cluster.submit(str(number), 1 + number % 4, 20 * number, comment=f"length={20 * number}")
+    run_driver(path, cluster, 12)
+    settings = settings_of(path, cluster)
+    workspace = load_workspace(settings.model, Diagnostics())
+    parts = parts_of(workspace, settings, start_of_run(workspace, settings, cluster.now, create=False))
+    with Journal.read(settings.folder / JOURNAL) as journal:
+        verified = parts.make_loop(RecordedSteps(journal))
+        for one in journal.external():
+            verified.apply(verified.check(event_of(one.content)), one.time)
+            verified.decide()
+            verified.decisions()
+        calls: list[int] = []
+        inner = PlanCheck.__call__
+
+        def count(self: PlanCheck, instance: Instance, plan: Plan, number: int) -> BrokenRows | None:
+            calls.append(number)
+            return inner(self, instance, plan, number)
+
+        monkeypatch.setattr(PlanCheck, "__call__", count)
+        restored = restore_loop(parts, journal)
+        assert (restored.step_count, calls) == (len(journal), [])
+    assert restored.examine is not None, "later plans are verified"
+    waiting = next(
+        label for label in "654321" if cluster.jobs[label].started is None or cluster.jobs[label].ended is None
+    )
+    expected = estimate_live(verified, waiting, arrivals=True, samples=5)
+    assert estimate_live(restored, waiting, arrivals=True, samples=5).to_dict() == expected.to_dict()
