@@ -81,6 +81,7 @@ class ClusterInspection(InspectionData):
             "coverage": None
             if starts.coverage is None
             else {"quantiles": [0.1, 0.5, 0.9], "shares": list(starts.coverage), "cases": starts.cases},
+            "drift": starts.drift,
             "queues": None if self.queues is None else _comparison(self.queues),
             "changes": [{"text": c.text, "mean_wait": c.mean_wait, "starts_now": c.starts_now} for c in self.changes],
             "unused": None

@@ -60,6 +60,7 @@ def real_future(snapshot: ClusterSnapshot, time: float, span: float) -> ClusterS
 def times_to_ask(snapshot: ClusterSnapshot, count: int, share: float = 1 / 3) -> Floats:
     """Times of the last `share` of the starts at which jobs waited that have started since, spread over these jobs.
 
+    A time is soon after a job came, or for one that was there before, in the middle of what was left of its wait.
     Empty if the records have no starts, or nobody waited for more than a minute.
     """
     ran = snapshot.jobs["started"].drop_nulls()
@@ -68,7 +69,8 @@ def times_to_ask(snapshot: ClusterSnapshot, count: int, share: float = 1 / 3) ->
         return np.zeros(0)
     since = float(ran.quantile(1 - share) or 0.0)
     later = waited.filter(pl.col("started") > since + 60.0)
-    moments = later.select(pl.max_horizontal(ready_at() + 30.0, since)).to_series().sort().to_numpy()
+    moment = pl.when(ready_at() > since).then(ready_at() + 30.0).otherwise((since + pl.col("started")) / 2)
+    moments = later.select(moment).to_series().sort().to_numpy()
     if not len(moments):
         return np.zeros(0)
     at = np.unique(np.linspace(0, len(moments) - 1, min(count, len(moments))).astype(np.int64))

@@ -1,15 +1,12 @@
 """When waiting jobs will start: quantiles over drawn futures, corrected by how often they held in the own past.
 
 Futures have drawn lengths of jobs and drawn arrivals: what was submitted after a random time of the recent past. The
-quantiles are those of the futures, times a factor that makes them hold on past cases of the same cluster (split
-conformal prediction: V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World, 2005, chapter 4). The
-coverage is measured on cases that come after those from which the factor is computed.
+quantiles are those of the futures, times a factor that makes them hold on past cases of the same cluster
+(`online/rollouts/calibration.py`). The coverage is measured on cases that come after those behind the factor.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,10 +17,15 @@ from gpusched_dsl.inspecting.past_state import real_future, state_at, times_to_a
 from gpusched_dsl.inspecting.queue_simulation import QueueData, QueueRule, present_state, ready_at, simulate
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.online.rollouts.calibration import (
+    SHARES,
+    SMALL,
+    PastForecast,
+    calibrate,
+    corrected_waits,
+    drift_text,
+)
 
-QUANTILES = (0.1, 0.5, 0.9)
-LEAST_CASES = 30  # from which a correction is computed
-SMALL = 60.0  # s, added to waits before they are compared as ratios
 SPAN = 7 * 86400.0  # s, for which later jobs are drawn
 # The cost of a simulation is about that of its jobs, and twice as much on 1,000 nodes. At most so much is spent on the
 # futures of now, on those of all past times together, and on each order of the queue that is tried.
@@ -59,6 +61,7 @@ class StartEstimates:
 
     `table` has `job`, and `q10`, `q50`, `q90` in seconds from now (infinite: not within the futures). `coverage` is the
     share of past cases below each quantile after the correction, None without enough cases; `cases` is their number.
+    `drift` says how recent lengths of jobs differ from earlier ones, None if they do not.
     """
 
     order: QueueOrder
@@ -67,6 +70,7 @@ class StartEstimates:
     factors: tuple[float, ...]
     coverage: tuple[float, ...] | None
     cases: int
+    drift: str | None = None
 
 
 def estimate_starts(snapshot: ClusterSnapshot, *, seed: int = 1, past_times: int = 12) -> StartEstimates:
@@ -77,16 +81,20 @@ def estimate_starts(snapshot: ClusterSnapshot, *, seed: int = 1, past_times: int
     order = likely_order(snapshot, _some(times, min(max(int(ORDER_WORK / cost), 1), MOST_ORDER_TIMES)))
     work = PAST_WORK / max(len(times), 1)
     cases = [past_cases(snapshot, time, order, seed + 1 + at, work) for at, time in enumerate(times.tolist())]
-    waits, quantiles = _stacked(cases)
-    factors, coverage = np.ones(len(QUANTILES)), None
-    if len(waits) >= LEAST_CASES:
-        factors = corrections(waits, quantiles)
-        coverage = rolling_coverage(cases)
-    found = drawn_starts(snapshot, order, seed)
-    corrected = corrected_waits(found.quantiles(), factors)
-    columns = {f"q{share * 100:.0f}": corrected[:, at] for at, share in enumerate(QUANTILES)}
+    found, calibration = drawn_starts(snapshot, order, seed), calibrate(cases, snapshot.now)
+    corrected = corrected_waits(found.quantiles(), calibration.factors)
+    columns = {f"q{share * 100:.0f}": corrected[:, at] for at, share in enumerate(SHARES)}
     table = pl.DataFrame({"job": found.names, **columns})
-    return StartEstimates(order, table, len(found.starts), tuple(factors.tolist()), coverage, len(waits))
+    return StartEstimates(
+        order, table, len(found.starts), calibration.factors, calibration.coverage, calibration.cases,
+        recent_drift(snapshot),
+    )  # fmt: skip
+
+
+def recent_drift(snapshot: ClusterSnapshot) -> str | None:
+    """How the lengths of the jobs that ended last differ from earlier ones, in words; None if they do not."""
+    ended = snapshot.jobs_in(SnapshotState.ENDED).filter(pl.col("duration") > 0)
+    return drift_text(ended.sort("ended").tail(MOST_COPIES)["duration"].to_numpy())
 
 
 def _cost(snapshot: ClusterSnapshot) -> float:
@@ -139,56 +147,17 @@ def in_queue_order(data: QueueData, order: QueueOrder, submitted: Floats) -> Que
     return data.in_order(-data.table["priority"].fill_null(0.0).to_numpy(), submitted)
 
 
-@dataclass(frozen=True, eq=False)
-class PastCases:
-    """Jobs that waited at a past time: their waits from then on (K,), and the quantiles of the estimate then (K, 3)."""
-
-    waits: Floats
-    quantiles: Floats
-
-
-def past_cases(snapshot: ClusterSnapshot, time: float, order: QueueOrder, seed: int, work: float = WORK) -> PastCases:
-    """What the estimate would have been at a past time, beside what happened. Jobs that never started are left out."""
+def past_cases(
+    snapshot: ClusterSnapshot, time: float, order: QueueOrder, seed: int, work: float = WORK
+) -> PastForecast:  # fmt: skip
+    """What the estimate would have been at a past time, beside what happened. Withdrawn jobs are left out."""
     found = drawn_starts(state_at(snapshot, time), order, seed, work)
     real = pl.DataFrame({"job": found.names}).join(
-        snapshot.jobs.select("job", "started"), on="job", how="left", maintain_order="left"
+        snapshot.jobs.select("job", "state", "started"), on="job", how="left", maintain_order="left"
     )
-    waits = real["started"].fill_null(np.nan).to_numpy() - time
-    known = ~np.isnan(waits)
-    return PastCases(waits[known], found.quantiles()[known])
-
-
-def _stacked(cases: Sequence[PastCases]) -> tuple[Floats, Floats]:
-    waits = np.concatenate([np.zeros(0), *(case.waits for case in cases)])
-    return waits, np.concatenate([np.zeros((0, len(QUANTILES))), *(case.quantiles for case in cases)])
-
-
-def corrections(waits: Floats, quantiles: Floats) -> Floats:
-    """The factor of each quantile (3,) by which its share of the waits (K,) is below it."""
-    ratios = (waits[:, None] + SMALL) / (quantiles + SMALL)
-    ordered, count = np.sort(ratios, axis=0), len(waits)
-    at = [min(math.ceil((count + 1) * share), count) - 1 for share in QUANTILES]
-    found: Floats = ordered[at, np.arange(len(QUANTILES))]
-    return found
-
-
-def corrected_waits(quantiles: Floats, factors: Floats) -> Floats:
-    """Quantiles (K, 3) times their factors, not negative and not decreasing."""
-    found: Floats = np.maximum.accumulate(np.maximum((quantiles + SMALL) * factors - SMALL, 0.0), axis=1)
-    return found
-
-
-def rolling_coverage(cases: Sequence[PastCases]) -> tuple[float, ...] | None:
-    """The share of waits below each corrected quantile, with the factors of all earlier times; None without any."""
-    below, count = np.zeros(len(QUANTILES)), 0
-    for at, case in enumerate(cases):
-        waits, quantiles = _stacked(cases[:at])
-        if len(waits) < LEAST_CASES or not len(case.waits):
-            continue
-        corrected = corrected_waits(case.quantiles, corrections(waits, quantiles))
-        below += (case.waits[:, None] <= corrected).sum(axis=0)
-        count += len(case.waits)
-    return tuple((below / count).tolist()) if count else None
+    waits = real["started"].fill_null(np.inf).to_numpy() - time
+    known = np.isfinite(waits) | (real["state"] != SnapshotState.ENDED.value).to_numpy()
+    return PastForecast(time, waits[known], found.quantiles()[known])
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,9 +170,9 @@ class DrawnStarts:
     def quantiles(self) -> Floats:
         """(J, 3); a future in which a job does not start counts as infinitely late."""
         if not len(self.starts):
-            return np.zeros((len(self.names), len(QUANTILES)))
+            return np.zeros((len(self.names), len(SHARES)))
         ordered = np.sort(np.where(np.isnan(self.starts), np.inf, self.starts), axis=0)
-        at = np.minimum((np.array(QUANTILES) * len(ordered)).astype(np.int64), len(ordered) - 1)
+        at = np.minimum((np.array(SHARES) * len(ordered)).astype(np.int64), len(ordered) - 1)
         found: Floats = ordered[at].T
         return found
 

@@ -125,7 +125,12 @@ class _Writer:
         if not found.starts.table.height:
             return []
         lines = ["", *wrapped("starts, with the probability that the job has started by then:")]
-        return [*lines, *self._table(start_grid(found), MOST_ROWS), *wrapped(coverage_text(found))]
+        return [
+            *lines,
+            *self._table(start_grid(found), MOST_ROWS),
+            *wrapped(coverage_text(found)),
+            *wrapped(found.starts.drift or ""),
+        ]
 
     def _queues(self) -> list[str]:
         queues = self._found.queues

@@ -11,23 +11,25 @@ from gpusched_dsl.inspecting.lengths import length_law
 from gpusched_dsl.inspecting.past_state import state_at
 from gpusched_dsl.inspecting.queue_simulation import QueueRule
 from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, frame
-from gpusched_dsl.inspecting.starts import corrected_waits, corrections, estimate_starts
+from gpusched_dsl.inspecting.starts import estimate_starts
 
 
 @pytest.mark.parametrize("rule", [QueueRule.EASY, QueueRule.STRICT])
-def test_quantiles_hold_on_a_history_with_a_known_queue(rule: QueueRule) -> None:
+def test_quantiles_hold_on_histories_with_a_known_queue(rule: QueueRule) -> None:
     """Jobs that wait at one time are alike: twelve times with ten jobs each are few independent cases."""
-    estimates = estimate_starts(made_history(1, rule=rule, jobs=400, nodes=3), past_times=12)
-    assert estimates.order.rule is rule
-    assert estimates.cases > 60
-    assert estimates.coverage is not None
-    low, middle, high = estimates.coverage
-    assert low <= 0.3
-    assert 0.25 <= middle <= 0.75
-    assert high >= 0.8
-    waits = estimates.table.select("q10", "q50", "q90").to_numpy()
-    assert (np.diff(waits, axis=1) >= 0).all()
-    assert (waits >= 0).all()
+    found = [estimate_starts(made_history(seed, rule=rule, jobs=400, nodes=3), past_times=12) for seed in (1, 2, 3)]
+    assert {estimates.order.rule for estimates in found} == {rule}
+    assert sum(estimates.cases for estimates in found) > 300
+    coverage = [estimates.coverage for estimates in found if estimates.coverage is not None]
+    assert len(coverage) == len(found)
+    low, middle, high = np.mean(coverage, axis=0)
+    assert low <= 0.2
+    assert 0.35 <= middle <= 0.65
+    assert high >= 0.82
+    for estimates in found:
+        waits = estimates.table.select("q10", "q50", "q90").to_numpy()
+        assert (np.diff(waits, axis=1) >= 0).all()
+        assert (waits >= 0).all()
 
 
 @pytest.mark.slow
@@ -47,14 +49,6 @@ def test_a_seed_gives_the_same_estimates_again() -> None:
     once, again, other = (estimate_starts(history, seed=seed, past_times=2).table for seed in (5, 5, 6))
     assert once.equals(again)
     assert not once.equals(other)
-
-
-def test_corrections_make_each_share_of_the_cases_hold() -> None:
-    random = np.random.default_rng(3)
-    waits = random.lognormal(8, 1, 500)
-    quantiles = np.quantile(random.lognormal(7, 0.3, 500), (0.1, 0.5, 0.9)) * np.ones((500, 3))
-    corrected = corrected_waits(quantiles, corrections(waits, quantiles))
-    np.testing.assert_allclose((waits[:, None] <= corrected).mean(axis=0), (0.1, 0.5, 0.9), atol=0.01)
 
 
 def test_a_past_state_knows_nothing_of_what_came_later() -> None:
