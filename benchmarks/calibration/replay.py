@@ -157,9 +157,17 @@ class Calibration:
     waited: float
     expected: float
 
+    def row(self) -> str:
+        """The columns of the table from `asked` on. No share has a meaning where nobody waits."""
+        if not self.count:
+            return f"{0:6} nobody waits"
+        return f"{self.count:6} {self.median:9.0%} {self.high:9.0%} {self.waited:7.1f} h {self.expected:8.1f} h"
+
     @staticmethod
     def of(forecasts: Sequence[Forecast]) -> Calibration:
         """Return the shares of forecasts. Equal times count as held: a start may be known exactly."""
+        if not forecasts:
+            return Calibration(0, 0.0, 0.0, 0.0, 0.0)
         start = np.array([one.start for one in forecasts])
         tolerance = 1e-6
         median, high = (np.array([getattr(one, name) for one in forecasts]) for name in ("median", "high"))

@@ -1,7 +1,7 @@
 """`python -m benchmarks.calibration.snapshots`: how often the starts that `gsdsl inspect` states hold, on five traces.
 
 Each trace is run by a queue (EASY backfilling) on as many nodes of 8 GPUs as give the stated load. Then the starts of
-all jobs that wait are estimated at times of the last two thirds, with what was known at each. Nothing is chosen by trace.
+all jobs that wait are estimated at times of the last two thirds, with what was known then. Nothing is chosen by trace.
 """
 
 from __future__ import annotations

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import gpusched_dsl as gs
 from benchmarks.calibration.replay import Calibration, Forecast, LiveReplay, TraceJob
+from benchmarks.calibration.snapshots import history_of, measure
 from gpusched_dsl.workflows.estimate import estimate_live
 
 JOBS = [
@@ -34,6 +37,36 @@ def test_shares_are_counted() -> None:
     found = Calibration.of([Forecast(*row) for row in rows])
     assert (found.count, found.median, found.high) == (5, pytest.approx(3 / 5), pytest.approx(4 / 5))
     assert (found.waited, found.expected) == (pytest.approx(19 / 5), pytest.approx(7 / 4))
+    assert "nan" not in found.row()
+
+
+def test_nobody_waits_on_a_large_cluster(tmp_path: Path) -> None:
+    """The benchmark says so, without shares of no cases."""
+    forecasts = list(LiveReplay(JOBS, 8, 9, 4, "FIFO", True, tmp_path, False, 3).forecasts())
+    assert forecasts == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Calibration.of(forecasts).row().split() == ["0", "nobody", "waits"]
+
+
+def test_the_replay_of_a_snapshot_counts_and_says_that_nobody_waits() -> None:
+    """On a loaded cluster there are cases; on an empty one none, also without a warning."""
+    random = np.random.default_rng(1)
+    jobs = pl.DataFrame(
+        {
+            "submitted": np.cumsum(random.exponential(600.0, 300)),
+            "gpus": pl.Series(random.choice([1, 2, 4, 8], 300), dtype=pl.Int32),
+            "duration": random.lognormal(8.0, 1.0, 300),
+            "user": ["u"] * 300,
+        }
+    )
+    found = measure(history_of(jobs, 0.9), 12)
+    assert found.calibration.cases > 30
+    assert found.raw is not None
+    assert found.row("made").count("%") == 6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "nobody waits" in measure(history_of(jobs, 0.01), 12).row("made")
 
 
 @pytest.mark.quick(1)

@@ -71,7 +71,7 @@ def test_few_cases_correct_nothing() -> None:
 def plain_quantile(values: Floats, share: float) -> float:
     """The smallest value with at least this share of the values at or below it."""
     ordered = sorted(values.tolist())
-    return next(v for at, v in enumerate(ordered) if (at + 1) / len(ordered) >= share - 1e-12)
+    return next(float(v) for at, v in enumerate(ordered) if (at + 1) / len(ordered) >= share - 1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
