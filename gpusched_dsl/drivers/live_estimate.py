@@ -45,7 +45,7 @@ def estimate_driven(
 
 
 def restore_loop(parts: LiveParts, journal: Journal) -> AnyExternalLoop:
-    """The loop after the recorded steps of a journal, whose plans are not made again, nor verified: the run did that."""
+    """The loop after the recorded steps of a journal, whose plans are not made or verified again."""
     loop = parts.make_loop(RecordedSteps(journal))
     examine, loop.examine = loop.examine, None
     recorded, quarantined = split_quarantined(journal.external())
