@@ -36,7 +36,7 @@ from gpusched_dsl.drivers.records import RECORD, RecordFile
 from gpusched_dsl.drivers.settings import FREEZE, DriveSettings
 from gpusched_dsl.drivers.source import ClusterLines
 from gpusched_dsl.drivers.value_file import ValueFile
-from gpusched_dsl.drivers.waiting_jobs import WaitingExplainer, waiting_jobs
+from gpusched_dsl.drivers.waiting_jobs import WaitingExplainer
 from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -453,7 +453,7 @@ class _Drive:
             self._find_stuck(plan, found, observation, until)
             if self._explainer is not None:
                 starting = {name: where for name, where in plan.allocations.items() if name not in plan.barred}
-                self._explainer.tell(waiting_jobs(observation, starting))
+                self._explainer.tell(observation, starting)
         self._options.on_state(observation, plan, self._options.now())
 
     def _find_stuck(self, plan: WantedState, found: Difference, observation: Observation, until: float) -> None:

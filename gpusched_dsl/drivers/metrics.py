@@ -16,7 +16,7 @@ from prometheus_client import Counter, Gauge, Histogram, make_wsgi_app
 from gpusched_dsl.drivers.protocol import Action, JobState, Observation
 from gpusched_dsl.drivers.reconcile import WantedState
 from gpusched_dsl.drivers.report_figures import FIGURES
-from gpusched_dsl.drivers.waiting_jobs import waiting_jobs
+from gpusched_dsl.drivers.waiting_jobs import WaitingWatch
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.messages import AnyRecord
@@ -43,6 +43,7 @@ class DriveMetrics:
         self.cost = Gauge("gsdsl_report_cost", "Cost of the compared jobs in the last report.", ("method",), **own)
         self.saved = Gauge("gsdsl_report_saved", "Saving against the cluster in the last report.", ("method",), **own)
         self.most = Gauge("gsdsl_report_saved_at_most", "No method could have saved more (the bound).", (), **own)
+        self._watch = WaitingWatch()
         self._waiting_before: set[str] = set()
         self._figures_at = 0
 
@@ -75,9 +76,10 @@ class DriveMetrics:
 
     def _observe_waits(self, observation: Observation, plan: WantedState, now: float) -> None:
         starting = {n: where for n, where in plan.allocations.items() if n not in plan.barred} if self._acts else {}
-        waiting = waiting_jobs(observation, starting)
-        _set(self.waiting, Tally(job.kind for job in waiting))
-        self.longest.set(max((now - job.submitted for job in waiting if job.submitted is not None), default=0.0))
+        waiting = self._watch.look(observation, starting, now)
+        if waiting is not None:
+            _set(self.waiting, Tally(job.kind for job in waiting))
+            self.longest.set(max((now - job.submitted for job in waiting if job.submitted is not None), default=0.0))
         for name in self._waiting_before:
             job = observation.jobs.get(name)
             if job is None or job.started is None or job.submitted is None:

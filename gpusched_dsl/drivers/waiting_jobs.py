@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,7 @@ from gpusched_dsl.explaining.job_reason import NEVER, ROOM, JobReason, Resource
 BLOCKED = "blocked"  # the cluster or its user does not let the job start yet
 UNEXPLAINED = "left out"
 PAUSE = 600.0  # seconds between two explanations of one job
+SHARE = 20.0  # times as long as finding the reasons took, until they are found again
 MOST = 50  # explanations after one observation
 
 
@@ -37,7 +39,7 @@ def waiting_jobs(observation: Observation, starting: Mapping[str, Allocation] | 
     if not waiting:
         return []
     places = list(observation.nodes)
-    room, known = _room(observation, places), dict[tuple[int, int, int, frozenset[str]], JobReason]()
+    room, known = _room(observation, places), dict[tuple[int, int, int, int], tuple[str, str]]()
     found = []
     for job in waiting:
         if job.unsupported:
@@ -47,8 +49,9 @@ def waiting_jobs(observation: Observation, starting: Mapping[str, Allocation] | 
         else:
             shape = _shape(job)
             if shape not in known:
-                known[shape] = room.waiting_reason(_options(observation, places, shape))
-            found.append(WaitingJob(job.name, known[shape].kind, _text(known[shape], job), job.submitted))
+                reason = room.waiting_reason(_options(observation, places, job))
+                known[shape] = reason.kind, _text(reason, job)
+            found.append(WaitingJob(job.name, *known[shape], job.submitted))
     return found
 
 
@@ -77,16 +80,19 @@ def _room(observation: Observation, places: list[str]) -> ClusterRoom:
     )  # fmt: skip
 
 
-def _shape(job: ObservedJob) -> tuple[int, int, int, frozenset[str]]:
-    """GPUs, workers (0 if any number will do) and whether each needs a node of its own, and the excluded places."""
+def _shape(job: ObservedJob) -> tuple[int, int, int, int]:
+    """What the reason depends on. Jobs with equal demands share the object of their misfits."""
+    return job.gpus, job.nodes, _pods(job), id(job.misfits) if job.misfits else 0
+
+
+def _pods(job: ObservedJob) -> int:
     pods = job.fields.get("pods")
-    workers = job.nodes or (int(pods) if isinstance(pods, int) else 0)
-    return job.gpus, workers, int(job.nodes > 0), frozenset(job.misfits)
+    return pods if isinstance(pods, int) else 0
 
 
-def _options(observation: Observation, places: list[str], shape: tuple[int, int, int, frozenset[str]]) -> PlaceOptions:
-    gpus, workers, spread, excluded = shape
-    place = [at for at, name in enumerate(places) if name not in excluded and observation.nodes[name].up]
+def _options(observation: Observation, places: list[str], job: ObservedJob) -> PlaceOptions:
+    gpus, workers, spread = job.gpus, job.nodes or _pods(job), job.nodes > 0
+    place = [at for at, name in enumerate(places) if name not in job.misfits and observation.nodes[name].up]
     largest = max((node.gpus for node in observation.nodes.values()), default=0)
     amount = gpus / workers if workers and gpus % workers == 0 else 1.0
     if not workers and gpus <= largest:
@@ -111,16 +117,36 @@ def _text(reason: JobReason, job: ObservedJob) -> str:
 
 
 @dataclass
+class WaitingWatch:
+    """Finds the jobs that wait in at most a twentieth of the time: in a large cluster not after every observation."""
+
+    _next: float = -np.inf
+
+    def look(self, observation: Observation, starting: Mapping[str, Allocation], now: float) -> list[WaitingJob] | None:
+        """As `waiting_jobs`; None if that was done shortly before `now`, in seconds."""
+        if now < self._next:
+            return None
+        begun = time.perf_counter()
+        found = waiting_jobs(observation, starting)
+        self._next = now + SHARE * (time.perf_counter() - begun)
+        return found
+
+
+@dataclass
 class WaitingExplainer:
     """Tells a cluster why jobs wait: at first, and when the reason has changed, but not too often."""
 
     cluster: ExplainingCluster
     now: Callable[[], float]
+    _watch: WaitingWatch = field(default_factory=WaitingWatch)
     _told: dict[str, tuple[str, float]] = field(default_factory=dict)
 
-    def tell(self, waiting: list[WaitingJob]) -> None:
+    def tell(self, observation: Observation, starting: Mapping[str, Allocation]) -> None:
         """Explain the jobs whose reasons are new."""
         now, left = self.now(), MOST
+        waiting = self._watch.look(observation, starting, now)
+        if waiting is None:
+            return
         present = {job.name for job in waiting}
         self._told = {name: told for name, told in self._told.items() if name in present}
         for job in waiting:

@@ -13,7 +13,7 @@ from test_kubernetes_placing import ServerInMemory, wanted
 from gpusched_dsl.drivers.kubernetes.api import Answer
 from gpusched_dsl.drivers.kubernetes.kueue import KueueCluster
 from gpusched_dsl.drivers.protocol import JobState, Observation, ObservedJob, ObservedNode
-from gpusched_dsl.drivers.waiting_jobs import PAUSE, WaitingExplainer, waiting_jobs
+from gpusched_dsl.drivers.waiting_jobs import PAUSE, WaitingExplainer, WaitingWatch, waiting_jobs
 
 NODES = {"g1": ObservedNode("g1", 8, gpu_type="H200"), "g2": ObservedNode("g2", 8, gpu_type="A100")}
 
@@ -80,17 +80,25 @@ def test_a_pause_between_two_explanations_of_a_job() -> None:
             self.told: list[tuple[float, str]] = []
 
         def explain(self, job: str, why: str) -> None:
-            self.told.append((time, why.partition(";")[0]))
+            self.told.append((clock, why.partition(";")[0]))
 
-    time, board = 0.0, Board()
-    explainer = WaitingExplainer(board, lambda: time)
+    clock, board = 0.0, Board()
+    explainer = WaitingExplainer(board, lambda: clock)
     for at, used in ((0.0, 5), (1.0, 5), (2.0, 6), (PAUSE + 3, 6)):
-        time = at
+        clock = at
         jobs = (running("a", g1=used, g2=8), waits(4))
-        explainer.tell(waiting_jobs(Observation({job.name: job for job in jobs}, NODES)))
+        explainer.tell(Observation({job.name: job for job in jobs}, NODES), {})
     assert board.told == [
         (0.0, "needs 4 GPUs, 3 are free on g1"), (PAUSE + 3, "needs 4 GPUs, 2 are free on g1")
     ]  # fmt: skip
+
+
+def test_reasons_of_a_large_cluster_take_a_small_part_of_the_time() -> None:
+    seen = Observation({"w": waits(4)}, NODES)
+    watch = WaitingWatch()
+    assert watch.look(seen, {}, 0.0) is not None
+    assert watch.look(seen, {}, 1e-9) is None
+    assert watch.look(seen, {}, 1e6) is not None
 
 
 def test_an_event_of_a_workload() -> None:

@@ -261,11 +261,12 @@ class WorkloadReader:
         """Nodes on which a pod set with GPUs cannot run, also by the flavor that Kueue has assigned to it."""
         if self.misfits is None:
             return {}
-        found: dict[str, str] = {}
+        found: Mapping[str, str] = {}
         for one in sets:
             flavors = flavors_of(workload, resource_of(one.template, self.gpus))
             needs = self.flavor_labels(flavors.get(one.name, ""))
-            found = {**self.misfits.of([one.template], needs), **found}
+            own = self.misfits.of([one.template], needs)
+            found = {**own, **found} if found else own
         return found
 
     def _fields(self, workload: Json, sets: Sequence[PodSet]) -> Mapping[str, Field]:
