@@ -58,6 +58,7 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
     start = float(waiting["submitted"].min()) if is_past and waiting.height else snapshot.now  # type: ignore[arg-type]
     queued, barred = _queued(waiting, nodes, hours, snapshot.now, is_past, notes)
     begun, held = _running(running, nodes, hours, notes)
+    barred = pl.concat([barred, _of_partitions(nodes, barred["demand"].unique().to_list())])
     jobs = pl.concat([begun, queued]).sort("_moment", maintain_order=True, nulls_last=True)
     since = ((pl.col("_moment").fill_null(start) - start) / 3600.0).round(6)
     jobs = jobs.with_columns(
@@ -115,6 +116,17 @@ def _queued(
     ), barred  # fmt: skip
 
 
+def _of_partitions(nodes: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
+    """The nodes that each other partition excludes: jobs that come later may be in any."""
+    others = nodes["partitions"].explode(empty_as_null=False, keep_nulls=False).unique().sort()
+    rows = [
+        (name, node)
+        for name in others.filter(~others.is_in(known)).to_list()
+        for node in _excluded({key: [name] if key == "partitions" else [] for key in _DEMAND}, nodes)
+    ]
+    return pl.DataFrame(rows, schema={"demand": pl.String(), "node": pl.String()}, orient="row")
+
+
 def _kept(jobs: pl.DataFrame, keep: pl.Expr, why: str, notes: list[str]) -> pl.DataFrame:
     found = jobs.filter(keep)
     if found.height < jobs.height:
@@ -143,8 +155,8 @@ def _labels(distinct: pl.DataFrame, excluded: Sequence[Sequence[str]]) -> list[s
     """A name for each demand: that of the partition where it is all of it."""
     found = []
     for number, (row, nodes) in enumerate(zip(distinct.select(_DEMAND).iter_rows(named=True), excluded, strict=True)):
-        only = row["partitions"] and not any(row[name] for name in _DEMAND[1:])
-        found.append(NO_DEMAND if not nodes else "_".join(row["partitions"]) if only else f"demand_{number + 1}")
+        only = len(row["partitions"]) == 1 and not any(row[name] for name in _DEMAND[1:])
+        found.append(NO_DEMAND if not nodes else row["partitions"][0] if only else f"demand_{number + 1}")
     return found
 
 

@@ -234,6 +234,15 @@ def test_a_job_that_the_model_cannot_divide(tmp_path: Path) -> None:
     assert (uneven.state, even.state) == ("PENDING", "PENDING")  # three workers on three nodes are no job of one node
 
 
+def test_partitions_without_jobs(tmp_path: Path) -> None:
+    """A job that comes later may be in a partition in which none waits now."""
+    model_folder(mixed(jobs=mixed().jobs.filter(pl.col("partitions").list.len() == 0))).write(tmp_path)
+    barred = {(row["demand"], row["node"]) for row in rows(tmp_path / "barred.csv")}
+    assert {("big", "v1"), ("big", "v2"), ("small", "a1"), ("small", "a2")} <= barred
+    assert 'values = { "big" = "big", "small" = "small" }' in (tmp_path / "cluster.toml").read_text()
+    assert gs.load(tmp_path / "now.gsm").solve("Now").status == "optimal"
+
+
 def test_more_gpus_in_use_than_known(tmp_path: Path) -> None:
     """Nodes that are inferred too small get what was in use, and say so."""
     nodes = mixed().nodes.with_columns(
