@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from drive_files import write_files
 from simulated_slurm import EPOCH, SimulatedSlurm
+from test_driven_slots import block
 from test_slurm_demands import two_nodes
 from test_slurm_json import JOBS_22, NODES_22
 
@@ -165,6 +167,33 @@ def test_a_model_that_lets_a_job_run_too_early_does_not_block_others(tmp_path: P
     assert jobs[1].ended <= jobs[2].started
     assert jobs[3].started < jobs[1].ended
     assert len([message for message in told if "job `2` leaves the queue for now" in message]) == 1
+
+
+def test_a_chain_in_slots_is_planned_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first plan has a slot for every job, each behind the one before it; none starts earlier."""
+    behind = """  constraint behind[(j, k) in After, h in Slots]: sum[n in Nodes] slots[k] * train[j, n, h]
+    <= sum[n in Nodes, q in Slots where q < h] train[k, n, q];
+  placement train"""
+    model = block("gsm").replace("slot = 15[min]", "slot = 60[s]").replace("  placement train", behind)
+    model = model.replace("  set Slots ordered", "  set After within Jobs cross Jobs;\n  set Slots ordered")
+    model = model.replace("  Nodes = { g1, g2 };", "  Nodes = { g1, g2 };\n  After = { };")
+    file = block("toml").replace("[jobs]\n", '[jobs]\nAfter = "after"\n').replace('values = "prices.jsonl"\n', "")
+    monkeypatch.setitem(globals(), "CLUSTER", file.replace("cheap.gsm", "cluster.gsm"))
+    told_of = SimulatedSlurm._job
+    monkeypatch.setattr(
+        SimulatedSlurm, "_job", lambda slurm, job: told_of(slurm, job) | {"comment": f"length={job.seconds} due=200"}
+    )
+    slurm = two_nodes()
+    for number in range(3):
+        slurm.submit(gpus=4, seconds=50, after=(number,) if number else ())
+    records: list[Any] = []
+    _, told = act(tmp_path, slurm, 150, model, on_record=records.append)
+    jobs = list(slurm.jobs.values())
+    assert {job.state for job in jobs} == {"COMPLETED"}, told
+    assert "arrive 1 and 2" in [getattr(known, "id", "") for known in records]
+    assert not any("leaves the queue" in message for message in told)
+    assert all(before.ended <= job.started for before, job in pairwise(jobs))
+    assert {job.begun for job in jobs} == {1}
 
 
 def test_without_the_mapping_such_a_job_is_no_part_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
