@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from test_kubernetes_dirt import WRONG, changed, places
 from test_kubernetes_objects import WHEN, a_job, node, pod
 from test_kubernetes_placing import ServerInMemory
 
@@ -205,3 +208,26 @@ def test_suspended_gangs_and_time_limits() -> None:
     server.controllers["pytorchjobs"][0]["spec"]["runPolicy"]["suspend"] = True
     (seen,) = cluster.observe().jobs.values()
     assert (seen.state, seen.reason) == (JobState.BLOCKED, "it is suspended")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gang_with_a_wrong_field_does_not_start_in_parts(kind: str) -> None:
+    """Each field of a pod or controller becomes a wrong value: it is read all the same, and all pods start or none."""
+    controllers, pods = KINDS[kind]()
+    lists = {**controllers, "pods": pods}
+    fields = [(name, at, *path) for name in lists for at, one in enumerate(lists[name]) for path in places(one)]
+    owning = {"ownerReferences", "labels", "metadata", "uid"}  # then other pods belong together
+    every = [(path, value) for path in fields for value in WRONG if path[2] != "metadata" and not owning & set(path)]
+    started = 0
+    for path, value in random.Random(1).sample(every, 150):
+        mutated = changed(lists, path, value)
+        server = GangServer({name: mutated[name] for name in controllers}, mutated["pods"])
+        server.nodes = {"g1": node("g1", 64)}
+        cluster = PodScheduler(KubernetesApi(server.send), now=server.now)
+        for job in cluster.observe().jobs.values():
+            if job.state is JobState.PENDING and not job.unsupported:
+                with suppress(ActionRefused):
+                    cluster.act(Action(ActionKind.START, job.name, {"g1": job.gpus}, "gsdsl step 1"))
+        assert len(server.bound) in (0, 4), (path, value)
+        started += len(server.bound) == 4
+    assert 10 < started < 150
