@@ -18,6 +18,8 @@ import pytest
 from action_delay import action_delay
 from drive_files import wait_for_actions
 from slurm_service import NEEDS_SLURM, PATH, PROGRAMS, SlurmService, slurm_service
+from test_slurm_dependencies import CLUSTER as CHAINS
+from test_slurm_dependencies import MODEL as CHAIN_MODEL
 
 from gpusched_dsl.drivers.drive import HISTORY, ORIGIN
 from gpusched_dsl.drivers.protocol import (
@@ -390,6 +392,36 @@ def test_jobs_keep_away_from_nodes_that_will_be_maintained(service: SlurmService
         service.run("scontrol", "delete", "ReservationName=maint")
     assert [seen.jobs[name].ran_on for name in long] == [{"g8": 4}] * 2
     assert (seen.jobs[short].started or 0.0) < max(seen.jobs[name].started or 0.0 for name in long)
+
+
+def test_dependencies_are_part_of_the_plan(service: SlurmService, tmp_path: Path) -> None:
+    """Jobs, a task, an array and a singleton wait for others by the model's own row, and start in their order.
+
+    Slurm looks at the dependencies of held jobs once a minute; until then such a job leaves the queue.
+    """
+    path = write_files(tmp_path, CHAINS.replace("interval = 5", "interval = 1"))
+    nodes = ", ".join(f"g{n}" for n in range(1, NODES + 1))
+    (tmp_path / "cluster.gsm").write_text(CHAIN_MODEL.replace("g1, g2", nodes))
+    first = submit(service, 4, 3.0)
+    second = submit(service, 2, 3.0, "-d", f"afterok:{first}")
+    array = submit(service, 1, 3.0, "--array=1-2", "-d", f"afterany:{first}")
+    last = submit(service, 1, 3.0, "-d", f"afterok:{array}_2,afterok:{first}")
+    single = [submit(service, 1, 3.0, "-J", "one", "-d", "singleton") for _ in range(2)]
+    seen = SlurmCluster("main").observe()
+    assert {name: job.after for name, job in seen.jobs.items() if job.after} == {
+        second: (first,), f"{array}_1": (first,), f"{array}_2": (first,), last: (f"{array}_2", first),
+        single[1]: (single[0],),
+    }  # fmt: skip
+    names = [first, second, f"{array}_1", f"{array}_2", last, *single]
+    process = driver(service, path, "--act")
+    try:
+        ended = wait_until_done(names, 300).jobs
+    finally:
+        end(process)
+    assert {ended[name].state for name in names} == {JobState.DONE}
+    for name, job in seen.jobs.items():
+        for before in job.after:
+            assert (ended[before].ended or 0.0) <= (ended[name].started or 0.0)
 
 
 def simulate(path: Path, names: list[str], jobs: list[tuple[int, float]]) -> dict[str, tuple[float, float]]:
