@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from drive_files import run_driver, settings_of, write_files
+from drive_files import CLUSTER, run_driver, settings_of, write_files
 from simulated_cluster import SimulatedCluster
 
 from gpusched_dsl.cli import main
@@ -48,7 +48,10 @@ def test_the_start_of_a_waiting_job(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_recorded_plans_are_not_verified_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The estimate is that of a loop which verifies each recorded plan, and needs no verification for it."""
-    cluster, path = SimulatedCluster({"g1": 4, "g2": 4}), write_files(tmp_path)
+    cluster, path = (
+        SimulatedCluster({"g1": 4, "g2": 4}),
+        write_files(tmp_path, cluster=CLUSTER + "obeys_model = false\n"),
+    )
     for number in range(1, 7):
         cluster.submit(str(number), 1 + number % 4, 20 * number, comment=f"length={20 * number}")
     run_driver(path, cluster, 12)
