@@ -26,9 +26,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
         message = f"the service needs the Python packages {', '.join(missing)}"
         raise DiagnosticError([Diagnostic("GSM5501", message, help="pip install 'gpusched-dsl[serve]'")])
     from gpusched_dsl.data.sources.secret_files import secret_warnings
+    from gpusched_dsl.online.live.metrics import Metrics
     from gpusched_dsl.service.access import Tokens, read_tokens
     from gpusched_dsl.service.application import RequestLimits, Service
-    from gpusched_dsl.service.metrics import Metrics
     from gpusched_dsl.service.same_site import OwnHosts
     from gpusched_dsl.service.server import Address, serve
     from gpusched_dsl.service.sessions import Sessions

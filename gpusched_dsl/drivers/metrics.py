@@ -20,7 +20,7 @@ from gpusched_dsl.drivers.waiting_jobs import WaitingWatch
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.messages import AnyRecord
-from gpusched_dsl.service.metrics import Metrics
+from gpusched_dsl.online.live.metrics import Metrics
 
 WAITS = (1.0, 10.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 12 * 3600.0, 24 * 3600.0, 3 * 24 * 3600.0)  # seconds
 

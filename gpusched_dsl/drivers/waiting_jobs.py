@@ -20,7 +20,7 @@ MOST = 50  # explanations after one observation
 
 
 @dataclass(frozen=True)
-class WaitingJob:
+class ExplainedJob:
     """A job that waits, the kind of its reason (of `job_reason.py`, or `blocked`, `left out`), and a sentence."""
 
     name: str
@@ -29,7 +29,7 @@ class WaitingJob:
     submitted: float | None = None
 
 
-def waiting_jobs(observation: Observation, starting: Mapping[str, Allocation] | None = None) -> list[WaitingJob]:
+def waiting_jobs(observation: Observation, starting: Mapping[str, Allocation] | None = None) -> list[ExplainedJob]:
     """Return the jobs that wait, each with its reason. Jobs with equal demands share one reason.
 
     Jobs that are `starting` on some nodes occupy these already, and do not wait.
@@ -43,15 +43,15 @@ def waiting_jobs(observation: Observation, starting: Mapping[str, Allocation] | 
     found = []
     for job in waiting:
         if job.unsupported:
-            found.append(WaitingJob(job.name, UNEXPLAINED, job.unsupported, job.submitted))
+            found.append(ExplainedJob(job.name, UNEXPLAINED, job.unsupported, job.submitted))
         elif job.state is JobState.BLOCKED:
-            found.append(WaitingJob(job.name, BLOCKED, job.reason or "it must not start yet", job.submitted))
+            found.append(ExplainedJob(job.name, BLOCKED, job.reason or "it must not start yet", job.submitted))
         else:
             shape = _shape(job)
             if shape not in known:
                 reason = room.waiting_reason(_options(observation, places, job))
                 known[shape] = reason.kind, _text(reason, job)
-            found.append(WaitingJob(job.name, *known[shape], job.submitted))
+            found.append(ExplainedJob(job.name, *known[shape], job.submitted))
     return found
 
 
@@ -122,7 +122,9 @@ class WaitingWatch:
 
     _next: float = -np.inf
 
-    def look(self, observation: Observation, starting: Mapping[str, Allocation], now: float) -> list[WaitingJob] | None:
+    def look(
+        self, observation: Observation, starting: Mapping[str, Allocation], now: float
+    ) -> list[ExplainedJob] | None:
         """As `waiting_jobs`; None if that was done shortly before `now`, in seconds."""
         if now < self._next:
             return None

@@ -24,10 +24,10 @@ from gpusched_dsl.data.sources.json_keys import RepeatedKey, repeated_key
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.live.messages import event_schema, line_of, record_schema
+from gpusched_dsl.online.live.metrics import CONTENT_TYPE, Metrics
 from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.service.access import RateLimit, Tokens
-from gpusched_dsl.service.metrics import CONTENT_TYPE, Metrics
 from gpusched_dsl.service.parameters import JSON, LINES, SHOWN, UNFIT, integer, media_type, unfit
 from gpusched_dsl.service.same_site import FOREIGN, OwnHosts
 from gpusched_dsl.service.session import SessionClosed

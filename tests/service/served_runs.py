@@ -21,10 +21,10 @@ pytest.importorskip("prometheus_client", reason="the extra `serve` is not instal
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.live.messages import AnyRecord
+from gpusched_dsl.online.live.metrics import Metrics
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.service.access import Tokens
 from gpusched_dsl.service.application import RequestLimits, Service
-from gpusched_dsl.service.metrics import Metrics
 from gpusched_dsl.service.server import Address, serve
 from gpusched_dsl.service.sessions import Sessions
 

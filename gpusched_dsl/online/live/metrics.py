@@ -1,4 +1,4 @@
-"""Counters of the service in the format of Prometheus."""
+"""Counters of live runs in the format of Prometheus, for the service and for drivers."""
 
 from __future__ import annotations
 
