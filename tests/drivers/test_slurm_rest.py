@@ -121,7 +121,7 @@ def test_actions_of_later_versions(version: str, service: Service) -> None:
             {"required_nodes": ["g1", "g2"], "admin_comment": "gsdsl step 1: to run on g1"},
             {"begin_time": {"set": True, "infinite": False}},
             {"hold": False},
-            {"hold": True, "admin_comment": "gsdsl step 2: to wait"},
+            {"hold": True, "admin_comment": "gsdsl step 2: to wait by REST"},
         )
     ]
     with pytest.raises(ActionRefused, match="there is no `scontrol`"):
@@ -144,8 +144,9 @@ def test_a_result_with_an_error_is_a_refusal(service: Service) -> None:
 @pytest.mark.parametrize(
     ("comment", "state"),
     [
-        ("gsdsl step 2: to wait", JobState.PENDING),
-        ("gsdsl step 2: to wait [asked for g2]", JobState.PENDING),
+        ("gsdsl step 2: to wait by REST", JobState.PENDING),
+        ("gsdsl step 2: to wait", JobState.BLOCKED),
+        ("gsdsl step 2: to wait by REST [asked for g2]", JobState.PENDING),
         ("gsdsl", JobState.PENDING),
         ("gsdsl step 2: to run on g1 (2 GPUs)", JobState.BLOCKED),
         ("broken", JobState.BLOCKED),

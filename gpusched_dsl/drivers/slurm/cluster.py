@@ -140,18 +140,18 @@ class SlurmCluster:
         if self.commands.has("scontrol"):
             self.commands.change(("scontrol", "uhold", action.job))
         else:
-            self._change(action.job, held(self._version, self._comment(action)), ())
+            self._change(action.job, held(self._version, self._comment(action, " by REST")), ())
 
     @property
     def _version(self) -> str:
         """The version of the REST interface, "" without it."""
         return "" if self.rest is None else self.rest.version
 
-    def _comment(self, action: Action) -> str:
+    def _comment(self, action: Action, how: str = "") -> str:
         """The AdminComment of an action. It keeps the nodes that the user asks for, which a start replaces."""
         array = action.job.partition("_")[0]  # while the task has no record of its own
         asked = self._asked.get(action.job) or self._asked.get(array, "")
-        return with_asked(action.reason, asked)
+        return with_asked(action.reason + how, asked)
 
     def _uses_rest(self, job: str) -> bool:
         """Whether a job is changed by REST, which changes no single task of an array."""

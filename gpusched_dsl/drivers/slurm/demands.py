@@ -14,7 +14,9 @@ from gpusched_dsl.drivers.slurm.json_values import hosts, names, number, text
 from gpusched_dsl.drivers.slurm.reservations import Reservation
 
 PLACED = "gsdsl step "  # how the AdminComment of a job begins whose node list is ours
-HELD_BY_US = re.compile(r"gsdsl(?:$| step \d+: to wait)")  # the AdminComment of a job that an operator seems to hold
+HELD_BY_US = re.compile(
+    r"gsdsl(?:$| step \d+: to wait by REST)"
+)  # the AdminComment of a job that an operator seems to hold
 _ASKED = " [asked for "
 _FEATURES = re.compile(r"[\w.:+-]+(?:(?:&[\w.:+-]+)*|(?:\|[\w.:+-]+)*)$")
 
