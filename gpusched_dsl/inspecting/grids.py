@@ -56,10 +56,16 @@ def blocking_grid(found: InspectionData) -> Grid:
             GridColumn("user", table["user"].to_list(), wraps=True, optional=2),
             _numbers("GPUs", table["gpus"].to_list()),
             GridColumn("on", list(map(names_text, table["on_nodes"].to_list())), wraps=True, optional=1),
-            GridColumn("ends by", [found.time_text(end) if end >= found.snapshot.now else "" for end in ends]),
+            GridColumn("ends by", [_end_text(found, end) for end in ends], wraps=True),
             _numbers("jobs with room without it", table["blocks"].to_list()),
         )
     )
+
+
+def _end_text(found: InspectionData, end: float) -> str:
+    if not np.isfinite(end):
+        return "no limit"
+    return found.time_text(end) if end >= found.snapshot.now else "past limit"
 
 
 def start_grid(found: InspectionData) -> Grid:
@@ -103,8 +109,9 @@ def change_grid(found: InspectionData) -> Grid:
     """What more nodes and other limits would change."""
     columns = [
         GridColumn("change", [change.text for change in found.changes], wraps=True),
-        GridColumn("mean wait", [length_text(c.mean_wait) for c in found.changes], right=True),
     ]
+    if found.queues is not None:
+        columns.append(GridColumn("mean wait", [length_text(c.mean_wait) for c in found.changes], right=True))
     if found.waits:
         columns.append(_numbers("start now", [c.starts_now for c in found.changes]))
     return Grid(tuple(columns))

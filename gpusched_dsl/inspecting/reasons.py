@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
-from gpusched_dsl.explaining.job_reason import ROOM, JobAhead, JobReason, Resource
+from gpusched_dsl.explaining.job_reason import ROOM, JobAhead, JobReason, Resource, names_text
 from gpusched_dsl.inspecting.load import TOTAL
 from gpusched_dsl.inspecting.queue_simulation import counted_by, demands
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
@@ -59,15 +60,32 @@ def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Waitin
     related = (suits.astype(np.int64) @ suits.T.astype(np.int64)) > 0
     names, limits = jobs["job"].to_list(), _limit_notes(snapshot, jobs)
     ahead = _ahead(kind, related)
+    closed = [snapshot.nodes["node"].is_in(names).to_numpy() for names in snapshot.reservations["nodes"].to_list()]
     waiting = []
     for at, row in enumerate(jobs.iter_rows(named=True)):
         reason = reasons[shape.reshape(-1)[at]]
         before = tuple(JobAhead(names[other], "waits") for other in ahead[at])
-        notes = limits[at]
+        notes = (*limits[at], *_closed_note(snapshot, closed, suits[kind[at]], row["limit"]))
         if reason.kind == ROOM and not notes and row["reason"]:
             notes = (f"the cluster says: {row['reason']}",)
         waiting.append(WaitingJob(row["job"], replace(reason, ahead=before), notes, int(shape.reshape(-1)[at])))
     return waiting + found
+
+
+def _closed_note(
+    snapshot: ClusterSnapshot, closed: Sequence[Bools], suits: Bools, limit: float | None
+) -> tuple[str, ...]:
+    """A sentence about reservations that begin before the job would end, on nodes that suit it."""
+    until = np.inf if limit is None else snapshot.now + limit
+    count, names = np.zeros(len(suits), dtype=np.bool_), []
+    for row, nodes in zip(snapshot.reservations.iter_rows(named=True), closed, strict=True):
+        if row["end"] > snapshot.now and row["start"] < until and (suits & nodes).any():
+            count |= suits & nodes
+            names.append(row["reservation"])
+    if not names:
+        return ()
+    which = f"{int(count.sum()):,} of the {int(suits.sum()):,} nodes that suit it"
+    return (f"reserved before its limit would end: {which}, by {names_text(names)}",)
 
 
 def _in_order(jobs: pl.DataFrame, order: QueueOrder) -> pl.DataFrame:

@@ -194,8 +194,9 @@ def queue_notes(queues: QueueComparison) -> list[str]:
 
 def changes_title(found: InspectionData) -> str:
     """What the table of changes shows."""
-    now = " and how many waiting jobs start now" if found.waits else ""
-    return f"what would help: the mean wait of past jobs{now}, in the simulation"
+    what = ["the mean wait of past jobs"] if found.queues is not None else []
+    what += ["how many waiting jobs start now"] if found.waits else []
+    return f"what would help: {' and '.join(what)}, in the simulation"
 
 
 def unused_text(found: InspectionData) -> str:

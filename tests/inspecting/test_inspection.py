@@ -17,7 +17,7 @@ from gpusched_dsl.inspecting.load import load_by, load_by_type
 from gpusched_dsl.inspecting.other_queues import compare_queues
 from gpusched_dsl.inspecting.queue_simulation import QueueRule
 from gpusched_dsl.inspecting.reasons import waiting_reasons
-from gpusched_dsl.inspecting.snapshot import LIMIT_COLUMNS, ClusterSnapshot, frame
+from gpusched_dsl.inspecting.snapshot import LIMIT_COLUMNS, RESERVATION_COLUMNS, ClusterSnapshot, frame
 from gpusched_dsl.inspecting.starts import QueueOrder
 from gpusched_dsl.inspecting.times import SnapshotClock
 from gpusched_dsl.inspecting.unused import unused_gpus
@@ -169,3 +169,35 @@ def test_a_history_without_a_present_and_without_waits_has_short_text(history: C
 def test_dates_are_short_in_the_next_days(days: float, text: str) -> None:
     clock = SnapshotClock(1_699_862_400.0, "UTC", True)
     assert clock.short(clock.now + 86400 * days) == text
+
+
+@pytest.mark.parametrize(("start", "noted"), [(-600.0, True), (1800.0, True), (7200.0, False), (-9000.0, False)])
+def test_reservations_that_a_job_would_reach_are_named(history: ClusterSnapshot, start: float, noted: bool) -> None:
+    reserved = frame(
+        [
+            {
+                "reservation": "service",
+                "nodes": ["n0", "n1"],
+                "start": history.now + start,
+                "end": history.now + start + 8e3,
+            }
+        ],
+        RESERVATION_COLUMNS,
+    )
+    limited = history.jobs.with_columns(pl.lit(3600.0).alias("limit"))
+    for each in waiting_reasons(replace(history, jobs=limited, reservations=reserved), EASY):
+        text = "reserved before its limit would end: 2 of the 3 nodes that suit it, by service"
+        assert (text in each.notes) == noted
+
+
+def test_running_jobs_without_a_limit_or_past_it(history: ClusterSnapshot) -> None:
+    for limit, text in ((None, "no limit"), (1.0, "past limit")):
+        jobs = history.jobs.with_columns(pl.lit(limit, pl.Float64).alias("limit"))
+        assert text in str(inspect(replace(history, jobs=jobs)))
+
+
+def test_a_cluster_without_a_past_states_no_mean_wait(history: ClusterSnapshot) -> None:
+    jobs = history.jobs.filter(pl.col("state") == "waiting")
+    text = str(inspect(replace(history, jobs=jobs)))
+    assert "how many waiting jobs start now" in text
+    assert "mean wait of past jobs" not in text
