@@ -8,7 +8,7 @@ from functools import cached_property
 import polars as pl
 
 from gpusched_dsl.inspecting.other_queues import QueueComparison
-from gpusched_dsl.inspecting.reasons import WaitingJob
+from gpusched_dsl.inspecting.reasons import InspectedJob
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gpusched_dsl.inspecting.starts import StartEstimates
 from gpusched_dsl.inspecting.times import SnapshotClock
@@ -27,7 +27,7 @@ class InspectionData(Report):
     by_type: pl.DataFrame
     by_team: pl.DataFrame
     starts: StartEstimates
-    waiting: tuple[WaitingJob, ...]
+    waiting: tuple[InspectedJob, ...]
     blocking: pl.DataFrame
     queues: QueueComparison | None
     changes: tuple[ClusterChange, ...]

@@ -32,7 +32,7 @@ _BLOCKED = {
 
 
 @dataclass(frozen=True, eq=False)
-class WaitingJob:
+class InspectedJob:
     """A job that waits or is blocked; a blocked one has no `reason`. `notes` are further sentences. Jobs of one `shape`
     (-1 for blocked ones) have the same reason, besides the jobs `ahead`.
     """
@@ -43,11 +43,11 @@ class WaitingJob:
     shape: int = -1
 
 
-def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[WaitingJob]:
+def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[InspectedJob]:
     """The reason of each waiting job, in the order of the queue, then the blocked ones."""
     jobs = _in_order(snapshot.jobs_in(SnapshotState.WAITING), order)
     blocked = snapshot.jobs_in(SnapshotState.BLOCKED)
-    found = [WaitingJob(row["job"], None, _blocked_notes(row)) for row in blocked.iter_rows(named=True)]
+    found = [InspectedJob(row["job"], None, _blocked_notes(row)) for row in blocked.iter_rows(named=True)]
     if not jobs.height:
         return found
     kind, suits = demands(snapshot, jobs)
@@ -68,7 +68,7 @@ def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Waitin
         notes = (*limits[at], *_closed_note(snapshot, closed, suits[kind[at]], row["limit"]))
         if reason.kind == ROOM and not notes and row["reason"]:
             notes = (f"the cluster says: {row['reason']}",)
-        waiting.append(WaitingJob(row["job"], replace(reason, ahead=before), notes, int(shape.reshape(-1)[at])))
+        waiting.append(InspectedJob(row["job"], replace(reason, ahead=before), notes, int(shape.reshape(-1)[at])))
     return waiting + found
 
 

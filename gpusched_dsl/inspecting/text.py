@@ -10,7 +10,7 @@ from gpusched_dsl.explaining.job_reason import names_text
 from gpusched_dsl.inspecting.grids import blocking_grid, change_grid, queue_grid, start_grid, team_grid, type_grid
 from gpusched_dsl.inspecting.inspection_data import InspectionData
 from gpusched_dsl.inspecting.other_queues import QueueComparison
-from gpusched_dsl.inspecting.reasons import WaitingJob
+from gpusched_dsl.inspecting.reasons import InspectedJob
 from gpusched_dsl.inspecting.snapshot import SnapshotState
 from gpusched_dsl.inspecting.times import length_text
 from gpusched_dsl.language.text.numbers import count_text, percent_text, short
@@ -147,15 +147,15 @@ class _Writer:
         return ["", *wrapped(changes_title(found) + ":"), *self._table(change_grid(found), 2 * MOST_ROWS)]
 
 
-def waiting_groups(found: InspectionData) -> list[list[WaitingJob]]:
+def waiting_groups(found: InspectionData) -> list[list[InspectedJob]]:
     """Groups of jobs that wait for the same reason, besides who is ahead of them, in the order of their first ones."""
-    groups: dict[tuple[object, ...], list[WaitingJob]] = {}
+    groups: dict[tuple[object, ...], list[InspectedJob]] = {}
     for job in found.waiting:
         groups.setdefault((job.shape, *job.notes), []).append(job)
     return list(groups.values())
 
 
-def group_sentences(found: InspectionData, group: Sequence[WaitingJob]) -> list[str]:
+def group_sentences(found: InspectionData, group: Sequence[InspectedJob]) -> list[str]:
     """Why the jobs of a group wait."""
     first = group[0]
     if first.reason is None:
@@ -215,4 +215,7 @@ def unused_text(found: InspectionData) -> str:
 
 def wrapped(text: str, indent: str = "", hanging: str = "  ") -> list[str]:
     """The lines of a sentence."""
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + hanging, break_on_hyphens=False)
+    whole = text.replace(" %", "\u00a0%")  # the number and its sign stay together
+    hanging = indent + hanging
+    lines = textwrap.wrap(whole, WIDTH, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines]
