@@ -93,9 +93,9 @@ def _read(raw: Raw, form: str | None, zone: str, stated: StatedNodes | None) -> 
     if form == "sacct" or (form is None and _is_sacct(raw)):
         return read_sacct(raw, zone, stated=stated)
     found = form or recognise_format(raw)
-    if found is None:
+    if found is None or found not in trace_formats():
         known = ", ".join(["sacct", *trace_formats()])
-        message = f"the format of `{raw.name}` is not recognised"
+        message = f"`{form}` is not a known format" if form else f"the format of `{raw.name}` is not recognised"
         raise Unreadable(Fault("GSM5601", message, help=f"state it: `--as NAME`, one of {known}"))
     return read_trace(raw, found, stated)
 
