@@ -347,7 +347,7 @@ class _Writer:
     def _never(self) -> list[str]:
         reason, best = self.reason, self.reason.best
         if best is None or not reason.needs:
-            return ["can never run: the model has no place for it"]
+            return ["can never run: there is no place for it"]
         text = f"can never run: it needs {self._needs()}"
         need = reason.needs[0]
         if need.workers > 1:

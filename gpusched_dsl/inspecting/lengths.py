@@ -12,6 +12,10 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 
 LEAST_SAMPLES = 8  # of a group that is used
 RECENT = 100  # the last ones of a group
+OVERRUN, LEAST_OVERRUN = (
+    0.05,
+    60.0,
+)  # mean time, as a share of the limit and in s, for which a job runs on past its limit
 _LEVELS = (("user", "name", "gpus"), ("user", "name"), ("user",), ("team",), ())
 
 
@@ -36,7 +40,12 @@ class LengthLaw:
         drawn = self.samples[np.minimum(at, len(self.samples) - 1)] * self.scale
         longer = np.minimum(self.longest, elapsed * (1.0 + random.exponential(0.5, len(width))) + 1.0)
         found: Floats = np.where(width > 0, drawn, np.maximum(longer, elapsed + 1.0))
-        return np.maximum(np.minimum(found, np.maximum(self.longest, elapsed + 1.0)), elapsed + 1e-3)
+        found = np.maximum(np.minimum(found, np.maximum(self.longest, elapsed + 1.0)), elapsed + 1e-3)
+        late = elapsed >= self.longest  # the cluster has not ended it: nobody knows when it will
+        if late.any():
+            more = np.maximum(LEAST_OVERRUN, OVERRUN * self.longest[late])
+            found[late] = elapsed[late] + random.exponential(more)
+        return found
 
     def _beyond(self, elapsed: Floats) -> Ints:
         """The first sample of each job above what it has run, by bisection of all ranges at once."""

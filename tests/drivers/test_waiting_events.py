@@ -45,7 +45,7 @@ def waits(gpus: int, **more: Any) -> ObservedJob:
         ([running("a", g1=4, g2=8), waits(16, fields={"pods": 4})], "no room",
          "needs 4 workers of 4 GPUs each, there is room for 1: 1 on g1"),
         ([waits(4, misfits={"g1": "no label", "g2": "no label"})], "never",
-         "can never run: the model has no place for it; no label"),
+         "can never run: there is no place for it; no label"),
         ([waits(4, state=JobState.BLOCKED, reason="it is suspended")], "blocked", "it is suspended"),
         ([waits(4, unsupported="it claims devices")], "left out", "it claims devices"),
     ],

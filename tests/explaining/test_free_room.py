@@ -214,7 +214,7 @@ AHEAD = (JobAhead("404380", "starts"), JobAhead("404430", "waits"))
         "n3 runs r",
     ]),
     (FULL.waiting_reason(on([0, 1, 2], 3)), ["needs 3 GPUs, and n1 has room for it"]),
-    (FULL.waiting_reason(on([], 1)), ["can never run: the model has no place for it"]),
+    (FULL.waiting_reason(on([], 1)), ["can never run: there is no place for it"]),
     (FULL.waiting_reason(gang([0, 1, 2], 1, 12, 8)), [
         "needs 12 workers of 1 GPU each, there is room for 4: 3 on n1, 1 on n2; next end: r at 1 h on n3, "
         "then there is room for it",

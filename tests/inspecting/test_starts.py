@@ -86,6 +86,9 @@ def test_lengths_are_drawn_from_the_own_user_and_beyond_what_has_run() -> None:
     assert set(np.rint(drawn[:, 0])) == {100.0 + 10 * at for at in range(20)}
     assert set(np.rint(drawn[:, 1])) == {float(at) for at in range(71, 80)}
     assert drawn[:, 2].min() < 30
+    late = np.array([law.draw(np.array([0.0, 120.0, 0.0, 90.0]), random)[1] for _ in range(400)])
+    assert (late > 120.0).all()
+    assert 40.0 < late.mean() - 120.0 < 80.0  # past its limit it ends within about a minute, not at once
     assert drawn[:, 2].max() > 59
     assert (drawn[:, 3] > 90.0).all()
     assert (drawn[:, 3] <= 100.0).all()
