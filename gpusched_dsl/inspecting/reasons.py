@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
-from gpusched_dsl.explaining.job_reason import ROOM, JobAhead, JobReason, Resource, names_text
+from gpusched_dsl.explaining.job_reason import NEVER, ROOM, JobAhead, JobReason, Resource, names_text
 from gpusched_dsl.inspecting.load import TOTAL
 from gpusched_dsl.inspecting.queue_simulation import counted_by, demands
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
@@ -33,8 +33,9 @@ _BLOCKED = {
 
 @dataclass(frozen=True, eq=False)
 class InspectedJob:
-    """A job that waits or is blocked; a blocked one has no `reason`. `notes` are further sentences. Jobs of one `shape`
-    (-1 for blocked ones) have the same reason, besides the jobs `ahead`.
+    """A job that waits or is blocked. Blocked ones, and those that wait for nodes that are down, have no `reason`, only
+    `notes`, which are further sentences. Jobs of one `shape` (-1 for blocked ones) have the same reason, besides the
+    jobs `ahead`.
     """
 
     job: str
@@ -50,26 +51,47 @@ def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Inspec
     found = [InspectedJob(row["job"], None, _blocked_notes(row)) for row in blocked.iter_rows(named=True)]
     if not jobs.height:
         return found
-    kind, suits = demands(snapshot, jobs)
-    suits &= snapshot.nodes["up"].to_numpy()
-    room = cluster_room(snapshot)
+    kind, suited = demands(snapshot, jobs)
+    up = snapshot.nodes["up"].to_numpy()
+    suits = suited & up
+    room, repaired = cluster_room(snapshot, up), cluster_room(snapshot, np.ones_like(up))
     shapes, shape = np.unique(
         np.column_stack([kind, jobs["gpus"].to_numpy(), jobs["nodes"].to_numpy()]), axis=0, return_inverse=True
     )
-    reasons = [room.waiting_reason(options_of(snapshot, suits[k], g, n)) for k, g, n in shapes.tolist()]
+    reasons = [_reason(snapshot, room, suits[k], g, n) for k, g, n in shapes.tolist()]
+    down = [
+        reason.kind == NEVER and _reason(snapshot, repaired, suited[k], g, n).kind != NEVER
+        for reason, (k, g, n) in zip(reasons, shapes.tolist(), strict=True)
+    ]
     related = (suits.astype(np.int64) @ suits.T.astype(np.int64)) > 0
     names, limits = jobs["job"].to_list(), _limit_notes(snapshot, jobs)
     ahead = _ahead(kind, related)
     closed = [snapshot.nodes["node"].is_in(names).to_numpy() for names in snapshot.reservations["nodes"].to_list()]
     waiting = []
     for at, row in enumerate(jobs.iter_rows(named=True)):
-        reason = reasons[shape.reshape(-1)[at]]
+        own = int(shape.reshape(-1)[at])
+        reason = reasons[own]
         before = tuple(JobAhead(names[other], "waits") for other in ahead[at])
         notes = (*limits[at], *_closed_note(snapshot, closed, suits[kind[at]], row["limit"]))
         if reason.kind == ROOM and not notes and row["reason"]:
             notes = (f"the cluster says: {row['reason']}",)
-        waiting.append(InspectedJob(row["job"], replace(reason, ahead=before), notes, int(shape.reshape(-1)[at])))
+        if down[own]:
+            names_down = snapshot.nodes["node"].filter(pl.Series(suited[kind[at]] & ~up)).to_list()
+            text = f"there is room for it only with nodes that are down: {names_text(names_down)}"
+            waiting.append(InspectedJob(row["job"], None, (text, *notes), own))
+        else:
+            waiting.append(InspectedJob(row["job"], replace(reason, ahead=before), notes, own))
     return waiting + found
+
+
+def _reason(snapshot: ClusterSnapshot, room: ClusterRoom, suits: Bools, gpus: int, nodes: int) -> JobReason:
+    """The reason of a job; without a number of nodes it takes one node, unless several have room for it sooner."""
+    alone = room.waiting_reason(options_of(snapshot, suits, gpus, max(nodes, 1)))
+    if nodes > 0 or gpus == 1 or alone.kind == ROOM:
+        return alone
+    spread = room.waiting_reason(options_of(snapshot, suits, gpus, 0))
+    sooner = spread.room_at is not None and (alone.room_at is None or spread.room_at < alone.room_at)
+    return spread if alone.kind == NEVER or spread.kind == ROOM or sooner else alone
 
 
 def _closed_note(
@@ -105,8 +127,8 @@ def _ahead(kind: Ints, related: Bools) -> list[list[int]]:
     return found
 
 
-def cluster_room(snapshot: ClusterSnapshot) -> ClusterRoom:
-    """The GPUs of the nodes and what running jobs use until the end of their limits."""
+def cluster_room(snapshot: ClusterSnapshot, up: Bools) -> ClusterRoom:
+    """The GPUs of the nodes that are `up` and what running jobs use until the end of their limits."""
     nodes = snapshot.nodes
     running = snapshot.jobs_in(SnapshotState.RUNNING)
     parts = running.select(
@@ -114,7 +136,7 @@ def cluster_room(snapshot: ClusterSnapshot) -> ClusterRoom:
     ).explode("on_nodes", "on_gpus", empty_as_null=True, keep_nulls=True)
     where = nodes.select(pl.int_range(pl.len()).alias("place"), pl.col("node").alias("on_nodes"))
     parts = parts.join(where, on="on_nodes", how="inner", maintain_order="left")
-    capacity = np.where(nodes["up"].to_numpy(), nodes["gpus"].to_numpy(), 0).astype(np.float64)
+    capacity = np.where(up, nodes["gpus"].to_numpy(), 0).astype(np.float64)
     types = nodes["gpu_type"].to_list()
     end = parts["end"].fill_null(np.inf).to_numpy()
     return ClusterRoom(
@@ -131,8 +153,6 @@ def options_of(snapshot: ClusterSnapshot, suits: Bools, gpus: int, nodes: int) -
     workers = nodes if nodes > 0 else gpus
     amount = float(gpus if nodes > 0 else 1)
     largest = int(snapshot.nodes["gpus"].max() or 0)  # type: ignore[arg-type]
-    if nodes == 0 and gpus <= largest:
-        workers, amount = 1, float(gpus)
     most = 1.0 if nodes > 0 else float(largest)
     count = len(place)
     amounts: Floats = np.full((count, 1), amount)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from gpusched_dsl.data.sources.files import FileLimits, Unreadable
 from gpusched_dsl.drivers.slurm.commands import Commands
+from gpusched_dsl.inspecting.inspection import inspect
 from gpusched_dsl.inspecting.readers.slurm import read_live_slurm
 from gpusched_dsl.inspecting.readers.slurm_documents import COMMANDS, VARIABLES, script
 from gpusched_dsl.inspecting.reading import read_snapshot
@@ -219,3 +221,43 @@ def test_groups_of_nodes_are_no_nodes(tmp_path: Path) -> None:
     shutil.copytree(RECORDS / "slurm_22_05_text", tmp_path, dirs_exist_ok=True)
     (tmp_path / "sinfo.json").write_text('{"sinfo": [{"nodes": {"allocated": 1, "nodes": ["g1"]}}], "errors": []}')
     assert read(tmp_path).nodes.equals(read("slurm_22_05_text").nodes)
+
+
+@pytest.mark.parametrize(
+    ("state", "begin", "flags", "up"),
+    [
+        ("IDLE+MAINTENANCE+RESERVED", -600, "MAINT", True), ("MAINT", -600, "MAINT,SPEC_NODES", True),
+        ("IDLE+MAINTENANCE", 600, "MAINT", False), ("IDLE+MAINTENANCE", -7200, "MAINT", False),
+        ("IDLE+MAINTENANCE", -600, "SPEC_NODES", False), ("IDLE+DRAIN+MAINTENANCE", -600, "MAINT", False),
+        ("DOWN+MAINTENANCE", -600, "MAINT", False),
+    ],
+)  # fmt: skip
+def test_a_node_is_closed_until_the_end_of_its_maintenance(
+    state: str, begin: int, flags: str, up: bool, tmp_path: Path
+) -> None:
+    """A node that is down for a maintenance whose end is known takes jobs after it; others are down."""
+    (tmp_path / "date.txt").write_text("1700481600 +0000\n")  # 2023-11-20T12:00:00
+    start, end = (1700481600 + begin + more for more in (0, 3600))
+    (tmp_path / "nodes.txt").write_text(f"NodeName=v1 Gres=gpu:v100:8 State={state} Partitions=old\n")
+    (tmp_path / "jobs.txt").write_text(
+        "JobId=7 JobName=j UserId=x(1) Account=red Priority=1 JobState=PENDING Reason=Resources NumNodes=1 "
+        "TimeLimit=01:00:00 SubmitTime=2023-11-20T11:00:00 Partition=old TresPerNode=gres/gpu:2\n"
+    )
+    dates = [datetime.fromtimestamp(each, UTC).strftime("%Y-%m-%dT%H:%M:%S") for each in (start, end)]
+    (tmp_path / "reservations.txt").write_text(
+        f"ReservationName=m StartTime={dates[0]} EndTime={dates[1]} Nodes=v1 Flags={flags} Users=root\n"
+    )
+    found = read(tmp_path)
+    assert found.nodes["up"].to_list() == [up]
+    [row] = inspect(found).starts.table.to_dicts()
+    assert row["q50"] == (end - found.now if up else float("inf"))
+
+
+@pytest.mark.parametrize(
+    ("saved", "stated"),
+    [("2026-12-01 12:00:00 +0000\n", True), ("1796000000\n", True), ("", False), ("1796000000 +0000\n", False)],
+)
+def test_a_saved_clock_that_cannot_be_read_is_said(saved: str, stated: bool, tmp_path: Path) -> None:
+    shutil.copytree(RECORDS / "slurm_25", tmp_path / "copy")
+    (tmp_path / "copy" / "date.txt").write_text(saved)
+    assert any("`date.txt` is not the output of" in text for text in read(tmp_path / "copy").unread) == stated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -61,11 +61,14 @@ def read_slurm(
     `now` is by default the time at which the documents were saved, else the latest that they show. Raises Unreadable:
     GSM5603 without jobs and history, GSM20xx for a document that is too large.
     """
-    clock = re.fullmatch(r"(\d+) ([+-]\d{4})\s*", documents.text("date.txt"))
+    saved = documents.text("date.txt")
+    clock = re.fullmatch(r"(\d+) ([+-]\d{4})\s*", saved)
     text_zone = "UTC" if now is not None or (clock is not None and clock[2] == "+0000") else zone
     unread: list[str] = []
     if clock is not None and clock[2] != "+0000" and zone == "UTC":
         unread.append(f"dates were saved on a clock of {clock[2]} and are read in UTC: state `--timezone`")
+    if now is None and clock is None and saved.strip():
+        unread.append("`date.txt` is not the output of `date '+%s %z'`: the time is the latest that the jobs show")
     raw_jobs = _records(documents, ("jobs.json", "jobs.txt"), limits, lambda text: job_records(text, text_zone))
     raw_nodes = _records(documents, ("nodes.json", "sinfo.json", "nodes.txt"), limits, node_records)
     history, why = _history(documents, text_zone, limits)
@@ -93,6 +96,7 @@ def read_slurm(
         unread.append(f"no nodes with GPUs: {documents.failures.get('nodes.txt', 'none is listed')}")
     left = records.unread
     reservations = _reservations(documents, text_zone, left)
+    nodes = _open_after(nodes, reservations, records.maintained, moment)
     limit_rows = _of_jobs(_limits(documents, left), live)
     parts = list(lines_of(documents.text("partitions.txt"), "PartitionName"))
     if len({part.get("PriorityTier", "1") for part in parts}) > 1:
@@ -104,6 +108,15 @@ def read_slurm(
         f"Slurm: {source}" if source != "slurm" else "Slurm", moment, nodes, live, reservations, limit_rows,
         timezone=zone, inferred=inferred, unread=[*unread, *left.texts()], files=documents.hashes,
     )  # fmt: skip
+
+
+def _open_after(
+    nodes: pl.DataFrame, reservations: pl.DataFrame, maintained: Collection[str], moment: float
+) -> pl.DataFrame:
+    """The nodes; those that are down only for a maintenance that is known are up: it closes them until its end."""
+    present = reservations.filter((pl.col("start") <= moment) & (pl.col("end") > moment) & pl.col("maintenance"))
+    known = pl.col("node").is_in(set(maintained) & set(present["nodes"].explode().to_list()))
+    return nodes.with_columns(up=pl.col("up") | known)
 
 
 def _records(

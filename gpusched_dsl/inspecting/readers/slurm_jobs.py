@@ -11,7 +11,7 @@ from gpusched_dsl.drivers.protocol import JobState
 from gpusched_dsl.drivers.slurm.demands import asked_nodes, is_exclusive
 from gpusched_dsl.drivers.slurm.gres import read_gpus
 from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, names, number, text, whole
-from gpusched_dsl.drivers.slurm.observe import DOWN, DRAINS, FLAGS, NODE_STATES, STATES
+from gpusched_dsl.drivers.slurm.observe import DOWN, DRAINS, FLAGS, MAINTENANCE, NODE_STATES, STATES
 from gpusched_dsl.inspecting.array_tasks import LIMIT_REASON
 from gpusched_dsl.inspecting.readers.left_out import LeftOut
 from gpusched_dsl.inspecting.snapshot import SnapshotState
@@ -38,6 +38,7 @@ class SlurmRecords:
     unread: LeftOut = field(default_factory=LeftOut)
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     jobs: list[dict[str, Any]] = field(default_factory=list)
+    maintained: set[str] = field(default_factory=set)  # nodes that are down for maintenance only
     demanded: set[str] = field(default_factory=set)  # features with `|`
     raw_ids: dict[str, str] = field(default_factory=dict)  # names of tasks by the number that their job has
 
@@ -56,9 +57,12 @@ class SlurmRecords:
             stated = {s.rstrip("*~#!%$@^-") for s in (*names(record, "state"), *names(record, "state_flags"))}
             if unknown := stated - NODE_STATES:
                 raise UnknownJson(f"its state is unknown: {', '.join(sorted(unknown))}")
+            closed = stated & (DOWN | DRAINS)
+            if closed and closed <= MAINTENANCE:
+                self.maintained.add(name)
             cpus, memory = number(record, "cpus"), number(record, "real_memory")
             row |= {
-                "up": not stated & (DOWN | DRAINS), "reason": text(record, "reason"), "cpus": cpus,
+                "up": not closed, "reason": text(record, "reason"), "cpus": cpus,
                 "features": _list(record, "active_features") or _list(record, "features"),
                 "memory": None if memory is None else memory / GIBIBYTE,
             }  # fmt: skip
