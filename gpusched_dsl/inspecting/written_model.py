@@ -185,7 +185,12 @@ def _cluster(
 
 def _now(snapshot: ClusterSnapshot, nodes: pl.DataFrame, jobs: WrittenJobs, windows: Sequence[WrittenWindow]) -> str:
     name, what = ("Past", "jobs that have ended") if jobs.is_past else ("Now", "the jobs that run and wait")
-    down = nodes.filter(~pl.col("up")).select("node", "in_use", "reason").rows()
+    present = snapshot.reservations.filter(
+        (pl.col("start") <= snapshot.now) & (pl.col("end") > snapshot.now) & pl.col("maintenance")
+    )
+    maintained = pl.col("node").is_in(present["nodes"].explode().drop_nulls().to_list())  # its rule may be off
+    reason = pl.when(maintained & pl.col("up")).then(pl.lit("maintenance")).otherwise("reason").alias("reason")
+    down = nodes.filter(~pl.col("up") | maintained).select("node", "in_use", reason).rows()
     lines = [
         f"# {what[0].upper()}{what[1:]}, with their limits of time as lengths." if not jobs.is_past
         else "# Jobs that have ended, with their lengths.",

@@ -17,6 +17,7 @@ from gpusched_dsl.inspecting.readers.slurm import read_live_slurm
 from gpusched_dsl.inspecting.readers.slurm_documents import COMMANDS, VARIABLES, script
 from gpusched_dsl.inspecting.reading import read_snapshot
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
+from gpusched_dsl.inspecting.written_model import model_folder
 
 RECORDS = Path(__file__).parent / "records"
 LIMITS = FileLimits(allow_outside=True)
@@ -251,6 +252,7 @@ def test_a_node_is_closed_until_the_end_of_its_maintenance(
     assert found.nodes["up"].to_list() == [up]
     [row] = inspect(found).starts.table.to_dicts()
     assert row["q50"] == (end - found.now if up else float("inf"))
+    assert 'gpus["v1"] = 0;' in model_folder(found).files["now.gsm"]  # the model starts nothing on it now
 
 
 @pytest.mark.parametrize(
