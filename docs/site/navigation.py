@@ -42,6 +42,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/reference",
         "docs/options",
         "docs/cli",
+        "docs/slurm_reference",
         "docs/python",
         "docs/solving",
         "docs/backends",
