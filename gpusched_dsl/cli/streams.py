@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     import argparse
 
-OUTPUTS = ("csv", "figures", "html", "journal", "json", "out", "parquet", "report", "store")  # options that name files
+# Options that name files or folders to write.
+OUTPUTS = ("csv", "figures", "html", "init", "journal", "json", "out", "parquet", "report", "store", "write")
 STDOUT = "-"
 
 

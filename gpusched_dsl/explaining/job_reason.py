@@ -401,7 +401,7 @@ def _places_text(names: Sequence[str], one: str = "", several: str = "") -> str:
     """Return the places and a verb: `n1 has`, `2 nodes (n1, n2) have`."""
     if len(names) == 1:
         return f"{names[0]} {one}".rstrip()
-    return f"{len(names):,} nodes ({names_text(names)}) {several}".rstrip()
+    return f"{count_text(len(names), 'node')} ({names_text(names)}) {several}".rstrip()
 
 
 def _joined(texts: Sequence[str], word: str) -> str:

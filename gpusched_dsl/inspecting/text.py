@@ -109,7 +109,7 @@ class _Writer:
         for group in groups[:MOST_ROWS]:
             lines.append("")
             names = names_text([job.job for job in group])
-            lines += wrapped(names if len(group) == 1 else f"{len(group):,} jobs: {names}")
+            lines += wrapped(names if len(group) == 1 else f"{count_text(len(group), 'job')}: {names}")
             for text in group_sentences(found, group):
                 lines += wrapped(text, "  ", "  ")
         left = sum(map(len, groups[MOST_ROWS:]))

@@ -99,7 +99,7 @@ def test_shipped_models_by_name(gsdsl: Run, tmp_path: Path, monkeypatch: pytest.
     [
         ("figure1.gsm", "for the shipped model, write `gsdsl:figure1.gsm`"),
         ("gsdsl:figre1.gsm", "did you mean `gsdsl:figure1.gsm`?"),
-        ("gsdsl:policies", "may be any of 6 shipped models"),
+        ("gsdsl:policies", "may be any of 7 shipped models"),
         ("gsdsl:", "`gsdsl show gsdsl:` lists"),
         ("gsdsl:online/capacity_planning.gsm", "did you mean `gsdsl:capacity_planning/online.gsm`?"),
         ("gsdsl:nothing_like_it", "there is no shipped model"),

@@ -18,6 +18,7 @@ from gpusched_dsl.inspecting.array_tasks import split_arrays
 from gpusched_dsl.inspecting.inferring import infer_nodes
 from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, ClusterSnapshot, SnapshotState, complete
 from gpusched_dsl.inspecting.stated_nodes import StatedNodes
+from gpusched_dsl.language.text.numbers import count_text
 
 _MORE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"node_list": ("NodeList",), "reason": ("Reason",), "constraints": ("Constraints",), "wanted_nodes": ("ReqNodes",)}
@@ -47,7 +48,7 @@ def read_sacct(raw: Raw, zone: str = "UTC", separator: str = "|", stated: Stated
     _put_resources(rows)
     if not rows.frame.height:
         notes = tuple(dropped_text(each) for each in (*rows.dropped.values(), *rows.filtered.values()))
-        message = f"no job with GPUs among the {rows.total} rows of `{raw.name}`"
+        message = f"no job with GPUs among the {count_text(rows.total, 'row')} of `{raw.name}`"
         raise Unreadable(
             Fault("GSM2018", message, notes=notes, help="add `ReqTRES` and `AllocTRES` to the format of sacct")
         )
