@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -82,17 +83,12 @@ def observed_values(evaluator: PlacementEvaluator, columns: Sequence[Codes], gpu
 
 
 @dataclass(eq=False)
-class ObservedSlots:
-    """Plans what the cluster did, slot by slot: each execution begins with the slot that `first` says.
-
-    `slots` counts those of each execution. Slots are numbered as in the data.
-    """
+class _ObservedPlans:
+    """A planner of what the cluster did."""
 
     model: CheckedModel
     limits: MemoryLimits
     stays: ObservedStays
-    first: Codes
-    slots: Codes
 
     @property
     def name(self) -> str:
@@ -103,11 +99,22 @@ class ObservedSlots:
         assert self.model.placement is not None, "runs have one"
         return self.model.placement
 
-    def fresh(self) -> ObservedSlots:
+    def fresh(self) -> Self:
         return self
 
     def close(self) -> None:
         pass
+
+
+@dataclass(eq=False)
+class ObservedSlots(_ObservedPlans):
+    """Plans what the cluster did, slot by slot: each execution begins with the slot that `first` says.
+
+    `slots` counts those of each execution. Slots are numbered as in the data.
+    """
+
+    first: Codes
+    slots: Codes
 
     def plan(self, request: PlanningRequest) -> Plan | None:
         stays, store = self.stays, request.instance.store
@@ -145,28 +152,10 @@ def _codes(component: Component, labels: Sequence[str | int]) -> Codes:
 
 
 @dataclass(eq=False)
-class ObservedPlanner:
+class ObservedPlanner(_ObservedPlans):
     """Plans what the cluster did. It requests a plan at every start and end of an execution."""
 
-    model: CheckedModel
-    limits: MemoryLimits
-    stays: ObservedStays
     kinds: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        return NAME
-
-    @property
-    def placement(self) -> CheckedPlacement:
-        assert self.model.placement is not None, "runs have one"
-        return self.model.placement
-
-    def fresh(self) -> ObservedPlanner:
-        return self
-
-    def close(self) -> None:
-        pass
 
     def plan(self, request: PlanningRequest) -> Plan | None:
         stays, store = self.stays, request.instance.store

@@ -39,7 +39,7 @@ class ObservedJob:
     the same number of GPUs on each node. A pending job is `held` if the cluster must not start it; if it may start only
     on certain nodes, these are `pinned`. `restarts` counts how often it was put back into the queue. `fields` and
     `lists` are everything else that a mapping can read. If the job cannot be managed, `unsupported` says why. A pending
-    job of which a part runs already is `partly_started`, and `allocation` is that part. If the job `asks`, the cluster
+    job that runs in part already is `partly_started`, and `allocation` is that part. If the job `asks`, the cluster
     waits for a decision about it, also if the run leaves it out.
 
     `reason` is what the cluster says about a job that waits. The job must not run on the nodes in `misfits`, by what it

@@ -270,7 +270,7 @@ def _list_of(fields: frozenset[str]) -> str:
     return f"the fields are {', '.join(f'`{name}`' for name in sorted(fields))}"
 
 
-LISTS = frozenset({"after", "allowed_nodes", "gpu_types"})  # fields of which each is a list of texts
+LISTS = frozenset({"after", "allowed_nodes", "gpu_types"})  # fields that are lists of texts
 DATES = frozenset({"submitted", "started", "ended", "deadline_date"})
 SECONDS = frozenset({"time_limit"})
 TIMES = DATES | SECONDS

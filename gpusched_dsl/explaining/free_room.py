@@ -259,7 +259,7 @@ class ClusterRoom:
     def _together(self, options: PlaceOptions, best: int) -> tuple[float, ...]:
         """Return the free amounts of all places where the job needs the same as in an option."""
         places = np.unique(options.place[(options.amounts == options.amounts[best]).all(axis=1)])
-        if self._is_hidden.any():  # a node may be several places, of which it is one
+        if self._is_hidden.any():  # a node may be several places, but is one of them
             own = self.types[int(options.place[best])]
             places = places[[self.types[place] == own for place in places.tolist()]]
         return tuple(self._available[places].sum(axis=0).tolist())

@@ -320,7 +320,7 @@ def counted_by(limit: Mapping[str, Any], jobs: pl.DataFrame) -> Iterator[tuple[s
 
 
 def dependencies(jobs: pl.DataFrame) -> Ints:
-    """Pairs of numbers of jobs (P, 2) in the table, of which the second waits for the end of the first."""
+    """Pairs of numbers of jobs (P, 2) in the table: the second waits for the end of the first."""
     rows = jobs.select(pl.int_range(pl.len()).alias("at"), "job", "after")
     wanted = rows.select("at", "after").explode("after", empty_as_null=True, keep_nulls=True).drop_nulls("after")
     found = wanted.join(rows.select(pl.col("at").alias("first"), "job"), left_on="after", right_on="job")

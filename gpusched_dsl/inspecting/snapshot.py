@@ -55,7 +55,7 @@ JOB_COLUMNS: Columns = {
     "team": pl.String,  # account of Slurm, namespace or queue of Kubernetes, virtual cluster of a trace
     "qos": pl.String,  # quality of service, or priority class
     "name": pl.String,
-    "array": pl.String,  # the array of which it is a task, "" for none
+    "array": pl.String,  # the array that has it as a task, "" for none
     "array_limit": pl.Int32,  # tasks of the array that may run at once, null: all
     "after": pl.List(pl.String),  # jobs that must end first
     "priority": pl.Float64,  # a larger one goes first; null if the source has none

@@ -46,7 +46,7 @@ def run_standalone(
     guard: RowGuard | None = None,
     linked: LinkedRows | None = None,
 ) -> EngineResult:
-    """Return the schedule; jobs that `initial` runs stay. It obeys the rows of `guard`, of which some are `linked`.
+    """Return the schedule; jobs that `initial` runs stay. It obeys the rows of `guard`, the `linked` ones too.
 
     Raises BrokenSchedule if a kernel makes one that is none, DiagnosticError (GSM3016) for shares that cannot be.
     """

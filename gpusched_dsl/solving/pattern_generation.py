@@ -232,7 +232,7 @@ def _conclude(solved: Solution, bound: float | None, options: SolveOptions) -> S
 
 
 def _without_bound(solved: Solution) -> Solution:
-    """The same point, of which nothing is proved."""
+    """The same point without a proof."""
     found = solved.point is not None
     status = Status.FEASIBLE if found and solved.status in (Status.OPTIMAL, Status.LIMIT) else solved.status
     objectives = tuple(structs.replace(o, bound=None, status=status) for o in solved.objectives)

@@ -137,7 +137,7 @@ def test_linear_problems_are_left_out_when_off(monkeypatch: pytest.MonkeyPatch) 
 
 
 def assignment(jobs: int = 40, nodes: int = 30, seed: int = 1) -> tuple[Problem, np.ndarray]:
-    """Each job on one node, of which most cost 1,000, some 1; at most two jobs on each."""
+    """Each job on one node; most nodes cost 1,000, some 1; at most two jobs on each."""
     rng = np.random.default_rng(seed)
     columns = jobs * nodes
     once, room = np.zeros((jobs, columns)), np.zeros((nodes, columns))

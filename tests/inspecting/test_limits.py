@@ -36,7 +36,7 @@ def start_now(limit: dict[str, Any]) -> dict[str, int]:
            else row for row in rows]  # fmt: skip
     after = ClusterSnapshot("test", 0.0, snapshot.nodes, frame(ran, JOB_COLUMNS), limits=snapshot.limits)
     reasons = waiting_reasons(after, QueueOrder(False, QueueRule.EASY))
-    assert all(len(each.notes) == 1 for each in reasons), "each job that does not start is told its limit"
+    assert all(len(each.notes) == 1 for each in reasons), "each job that does not start has a note with its limit"
     return {user: sum(job.startswith(user) for job in started) for user in ("ann", "bob", "cid")}
 
 

@@ -17,7 +17,7 @@ TYPES = ("a100", "v100")
 
 
 def made_cluster(seed: int) -> ClusterSnapshot:
-    """Nodes of two types, of which some are down, with a running job on some, and waiting jobs of many shapes."""
+    """Nodes of two types, some of them down, with a running job on some, and waiting jobs of many shapes."""
     draw = np.random.default_rng(seed)
     nodes: list[dict[str, Any]] = [
         {"node": f"n{at}", "gpu_type": TYPES[at % 2], "gpus": int(draw.integers(1, 9)), "up": bool(draw.random() < 0.7)}

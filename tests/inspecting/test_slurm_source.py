@@ -83,7 +83,7 @@ def test_jobs_of_25_05() -> None:
     assert jobs["108"]["eligible"] == NOW + 7200
     after = {name: row["after"] for name, row in jobs.items() if row["after"]}
     assert after == {"109": ["101", "121_2", "121_3", "121_4", "121_1"], "110": ["111"], "112": ["110"]}
-    assert jobs["114"]["gpus"] == 2  # it takes whole nodes, the smallest of which has 2
+    assert jobs["114"]["gpus"] == 2  # it takes whole nodes; the smallest has 2
     assert (jobs["124"]["on_nodes"], jobs["124"]["on_gpus"]) == (["g4"], [8])  # not understood: it occupies its node
     assert not {"117", "119", "123"} & set(jobs)  # slices, no GPUs, an unknown state
     assert (jobs["90"]["state"], jobs["90"]["started"], jobs["125"]["outcome"]) == ("ended", NOW - 80000, "COMPLETED")

@@ -205,7 +205,7 @@ class Instance:
 
 
 def draw(seed: int) -> Instance:
-    """Three or four nodes in two racks, four or five jobs, one or two of which run."""
+    """Three or four nodes in two racks, four or five jobs; one or two run."""
     rng = Random(seed)
     nodes = tuple(
         Node(f"n{i}", rng.choice("AB"), rng.choice(list(POWER)), rng.choice([2, 2, 4]))

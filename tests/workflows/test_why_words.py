@@ -310,7 +310,7 @@ online Live for Allocation { arrive j in Jobs at 0;  replan on arrival, completi
 
 
 def test_rows_that_exclude_gangs() -> None:
-    """The free node is in a rack of which one more worker may be used; the job of 9 workers needs all three nodes."""
+    """The free node is in a rack where one more worker may run; the job of 9 workers needs all three nodes."""
     assert words(RACK_CAP, "c", 0.7, "FIFO", "Each") == [
         "needs 2 workers of 1 GPU each, and there is room for it on n2; next end: a at 4 h, then the constraint leaves "
         "room for it",

@@ -122,7 +122,7 @@ class ModelRoom:
             nodes = np.unique(found[:, :-1], axis=0, return_inverse=True)[1].reshape(-1)
             stock = self._stock(columns, place, found[:, -1])
             extra = self._exclusions(stock, nodes, found[:, -1], part_place, part_end, job_number)
-            # A type of which there is none has less than nothing left of a resource that nobody needs.
+            # A type without stock has less than nothing left of a resource that nobody needs.
             capacity = np.column_stack((capacity, np.zeros(len(found)), np.where(stock < 1, -1.0, 0.0)))
             amounts = np.column_stack((amounts, np.zeros((len(amounts), 2))))
             uses = np.column_stack((uses, np.zeros((len(uses), 2))))

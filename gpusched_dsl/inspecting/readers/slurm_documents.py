@@ -18,7 +18,7 @@ _SACCT = (
 )
 # Dates without an offset are in UTC, and no list of array tasks is shortened.
 VARIABLES: Mapping[str, str] = {"TZ": "UTC", "SLURM_BITSTR_LEN": "0", "LC_ALL": "C"}
-# The file of each document, and the commands that print it, of which the first that succeeds is used. Slurm 22.05 lists
+# The file of each document, and the commands that print it; the first that succeeds is used. Slurm 22.05 lists
 # nodes by `sinfo --json`, later releases by `scontrol`; without the JSON plug-in there is only text.
 COMMANDS: Mapping[str, str] = {
     "date.txt": "date '+%s %z'",
@@ -109,7 +109,7 @@ def is_saved(folder: Path) -> bool:
 
 
 def no_jobs_fault(documents: SlurmDocuments, source: str) -> Unreadable:
-    """The error for a cluster of which neither the jobs nor the history can be read."""
+    """The error for a cluster whose jobs and history cannot be read."""
     notes = tuple(
         why if why.startswith("`") else f"`{name}`: {why}" for name, why in documents.failures.items() if "jobs" in name
     )

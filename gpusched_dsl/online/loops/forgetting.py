@@ -63,8 +63,13 @@ def reads_ended_jobs(online: CheckedOnline, base: Base) -> bool:
 
 
 def _parts_of(online: CheckedOnline) -> Iterator[Part]:
-    yield from (carry.value for carry in online.carries)
     yield from (part for charge in online.charges for part in (charge.indexing, charge.value))
+    yield from parts_without_charges(online)
+
+
+def parts_without_charges(online: CheckedOnline) -> Iterator[Part]:
+    """The expressions of a block that are evaluated on all data of the run, besides its charges."""
+    yield from (carry.value for carry in online.carries)
     yield from (trigger.every for trigger in online.triggers if trigger.every is not None)
     if online.arrival is not None:
         yield online.arrival.at

@@ -7,8 +7,6 @@ The number of passed slots alone decides, so a run that is resumed forgets at th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpusched_dsl.language.checked import (
     CheckedModel,
     Constant,
@@ -18,14 +16,13 @@ from gpusched_dsl.language.checked import (
     NamedSet,
     ParamRef,
     Shift,
-    TypedExpr,
-    TypedLaw,
 )
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checking.walk import Part, walk
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import accumulated_names
 from gpusched_dsl.online.data.part_values import PartValues
+from gpusched_dsl.online.loops.forgetting import parts_without_charges
 
 KEPT = 20_000  # of five minutes: ten weeks
 REACH = 10  # a part of `KEPT` slots so large may be looked back to
@@ -42,7 +39,7 @@ def reads_passed_slots(online: CheckedOnline, base: Base, root: str) -> bool:
     if any(_is_slot(v.type, root) for random in model.randoms.values() for v in random.indexing.variables):
         return True
     values = _PassedSlots(model, base, root)
-    if not all(map(values.stay, _parts_of(online))):
+    if not all(map(values.stay, parts_without_charges(online))):
         return True
     # The value of the first kept slot may read one that is not kept, and reaches later slots with the next plans.
     accumulated = accumulated_names(online)
@@ -75,16 +72,6 @@ class _PassedSlots(PartValues):
             case NamedSet() if self._executed and not in_data:
                 return True
         return super().stay(part, in_data=in_data)
-
-
-def _parts_of(online: CheckedOnline) -> Iterator[Part]:
-    yield from (carry.value for carry in online.carries)
-    yield from (trigger.every for trigger in online.triggers if trigger.every is not None)
-    if online.arrival is not None:
-        yield online.arrival.at
-    for value in (online.work, online.ends, online.speed, online.stretch):
-        if isinstance(value, TypedExpr | TypedLaw):
-            yield value
 
 
 def _is_slot(kind: object, root: str) -> bool:

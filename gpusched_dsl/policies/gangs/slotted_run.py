@@ -242,7 +242,7 @@ def _block_of_rows(gangs: SlottedGangs, job: int, rows: Running) -> GangBlock:
 def _kept(gangs: SlottedGangs, given: VariableValues | None) -> GangBlocks:
     """Return the gangs that a plan has in the first slot, with all their workers, from there to their end.
 
-    A gang of which the queue does not list the job, or whose nodes have no way or no room for it any more, is not kept.
+    A gang whose job is not in the queue, or whose nodes have no way or no room for it any more, is not kept.
     """
     found, room = GangBlocks(), _Room(gangs)
     if given is None:

@@ -109,7 +109,7 @@ def jobs_that_meet(
 ) -> Running | None:
     """Return the fewest jobs of a queue, in `listed` ways, that meet all rows beside those of `start`; None if none do.
 
-    None too where the problem is too large or the solver ends early without a plan, and with slots, of which a solver
+    None too where the problem is too large or the solver ends early without a plan, and with slots, since a solver
     would take single ones.
     """
     if cluster.placement.position("slot") is not None:

@@ -17,7 +17,7 @@ class GangWindowSimulation(StateWindowSimulation):
     case: GangWindowCase
 
     def places(self, slot: int, there: set[int]) -> dict[int, Any]:
-        """Gangs of which all nodes are up: others are skipped in this slot."""
+        """Gangs whose nodes are all up: others are skipped in this slot."""
         planned: dict[int, list[tuple[int, int]]] = {}
         for (j, k, h), count in self.train.items():
             if h == slot:
