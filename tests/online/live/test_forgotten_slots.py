@@ -79,7 +79,7 @@ def test_records_are_those_of_a_run_that_keeps_all(
 
 
 def test_values_that_are_repeated_or_late_name_the_same_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last known price is that of a slot that is forgotten; ticks are missed, and the message names the first such slot."""
+    """The last known price is that of a forgotten slot; ticks are missed, and the message names the first such slot."""
     lines = [arrival("a", 0, 9), *(tick(k) for k in range(9)), tick(16), arrival("b", 16.5, 3)]
     lines += [*(tick(k) for k in range(17, 30)), line("end", "e", 30)]
     whole = records_of(lines, tmp_path)
