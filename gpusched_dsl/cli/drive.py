@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import threading
@@ -74,16 +73,15 @@ def _init(options: argparse.Namespace, output: Output) -> int:
     """Write a model of the live cluster."""
     from gpusched_dsl.cli.inspect import check_model_folder, write_model
     from gpusched_dsl.data.sources.files import FileLimits, Unreadable
+    from gpusched_dsl.inspecting.readers.kubernetes_documents import read_kubeconfig
     from gpusched_dsl.inspecting.reading import LIVE_SLURM, read_snapshot
 
     check_model_folder(options.file)
-    source = (
-        LIVE_SLURM
-        if options.init == "slurm"
-        else os.environ.get("KUBECONFIG", str(Path("~/.kube/config").expanduser()))
-    )
     try:
-        snapshot = read_snapshot(source, FileLimits(allow_outside=True))
+        if options.init == "slurm":
+            snapshot = read_snapshot(LIVE_SLURM, FileLimits(allow_outside=True))
+        else:
+            snapshot = read_kubeconfig(None)
     except Unreadable as error:
         raise DiagnosticError([diagnostic_of(fault) for fault in error.faults]) from None
     write_model(snapshot, options.file, options.init, output)

@@ -9,15 +9,15 @@ from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
 from gpusched_dsl.inspecting.written_jobs import ANY_TYPE, NO_DEMAND, OTHER_TEAM
 
 # The field of a driver that names the team of a job, by driver; the others have no teams.
+_DRIVERS = {
+    "Slurm": "slurm", "sacct": "slurm", "Kubernetes": "kubernetes", "Kubernetes with Kueue": "kueue"
+}  # fmt: skip
 _TEAMS = {"slurm": "account", "kueue": "cluster_queue", "kubernetes": "namespace"}
 
 
 def driver_of(snapshot: ClusterSnapshot) -> str | None:
     """The driver of the cluster from which a snapshot was read, None for a trace."""
-    source = snapshot.source.lower()
-    if source.startswith(("slurm", "sacct")):
-        return "slurm"
-    return ("kueue" if "kueue" in source else "kubernetes") if source.startswith(("kube", "kueue")) else None
+    return _DRIVERS.get(snapshot.source.partition(":")[0])
 
 
 def cluster_file(
@@ -27,6 +27,7 @@ def cluster_file(
     partitions: Sequence[str],
     demands: Sequence[str],
     hours: float,
+    kubeconfig: str = "",
 ) -> str:
     """The text. `partitions` are those of all nodes together, `demands` those that exclude nodes."""
     usual = max(round(hours, 3), 0.001)
@@ -39,6 +40,10 @@ def cluster_file(
     section = [f"[{name}]"]
     if name == "slurm" and len(partitions) == 1:
         section.append(f"partition = {_text(partitions[0])}")
+    if name == "kubernetes":
+        section.append('scheduler = "default-scheduler"  # its pods are watched; to act: "gpusched-dsl"')
+    if name != "slurm" and kubeconfig:
+        section.append(f"kubeconfig = {_text(kubeconfig)}")
     return "\n".join([
         f"driver = {_text(name)}",
         'model = "cluster.gsm"',
@@ -65,7 +70,11 @@ def _of_driver(name: str, types: Sequence[str], teams: Sequence[str], demands: S
         if demands:
             found.append(f"demand = {_translated('partition', {d: d for d in demands}, NO_DEMAND)}")
     elif name in _TEAMS:
-        found += ['workers = { field = "pods", default = 1 }', "per_node = { value = 1000 }  # pods may share a node"]
+        found += [
+            f"gpu_type = {_translated('gpu_type', {t: t for t in types}, ANY_TYPE)}",
+            'workers = { field = "pods", default = 1 }',
+            "per_node = { value = 1000 }  # pods may share a node",
+        ]
     return found
 
 

@@ -30,7 +30,6 @@ from gpusched_dsl.language.text.numbers import count_text
 
 NO_RACK, NO_TYPE = "no_rack", "gpu"
 FILES = ("cluster.gsm", "now.gsm", "nodes.csv", "jobs.csv", "held.csv", "barred.csv", "cluster.toml", "README.md")
-FILES = ("cluster.gsm", "now.gsm", "nodes.csv", "jobs.csv", "held.csv", "barred.csv", "cluster.toml", "README.md")
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def model_folder(snapshot: ClusterSnapshot, driver: str | None = None) -> ModelF
     if driver is not None:
         partitions = sorted({each for row in nodes["partitions"].to_list() for each in row})
         demands = sorted({*jobs.barred["demand"].to_list()} & {*partitions})
-        files["cluster.toml"] = cluster_file(driver, types, teams, partitions, demands, jobs.hours)
+        files["cluster.toml"] = cluster_file(driver, types, teams, partitions, demands, jobs.hours, snapshot.kubeconfig)
     files["README.md"] = _readme(snapshot, driver, jobs, left_out)
     return ModelFolder(files, left_out)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_kubernetes_dirt import full_node, full_pod, objects, observe
+from test_kubernetes_dirt import api_of, full_node, full_pod, objects, observe
 from test_kubernetes_objects import GPU, node, pod
 
-from gpusched_dsl.drivers.protocol import JobState
+from gpusched_dsl.drivers.kubernetes.api import Answer, KubernetesApi
+from gpusched_dsl.drivers.kubernetes.kueue import KueueCluster
+from gpusched_dsl.drivers.protocol import ClusterUnavailable, JobState
 
 Json = dict[str, Any]
 NAME = "ml/p/p-012345"
@@ -111,3 +113,60 @@ def test_the_flavor_of_a_workload_is_a_demand() -> None:
     lists["workloads"][0]["spec"]["podSets"][0]["template"] = template
     lists["nodes"][1]["metadata"]["labels"]["zone"] = "b"
     assert observe("kueue", lists).jobs["ml/w0/0-w12345"].misfits.keys() == {"g2"}
+
+
+TYPE = "nvidia.com/gpu.product"
+
+
+def affinity(*terms: dict[str, list[str]], operator: str = "In") -> Json:
+    found = [{"matchExpressions": [{"key": key, "operator": operator, "values": values} for key, values in one.items()]}
+             for one in terms]  # fmt: skip
+    rule = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": found}}
+    return {"affinity": {"nodeAffinity": rule}}
+
+
+@pytest.mark.parametrize(
+    ("demand", "wanted"),
+    [
+        ({}, ""),
+        ({"nodeSelector": {TYPE: "A100"}}, "A100"),
+        ({"nodeSelector": {"zone": "a"}}, ""),
+        (affinity({TYPE: ["A100"]}), "A100"),
+        (affinity({"zone": ["a"], TYPE: ["A100"]}, {TYPE: ["A100"], "zone": ["b"]}), "A100"),
+        (affinity({TYPE: ["A100", "H200"]}), ""),
+        (affinity({TYPE: ["A100"]}, {TYPE: ["H200"]}), ""),
+        (affinity({TYPE: ["A100"]}, {"zone": ["a"]}), ""),
+        (affinity({TYPE: ["A100"]}, operator="NotIn"), ""),
+    ],
+)
+def test_the_type_that_pods_select(demand: Json, wanted: str) -> None:
+    """Of Workloads and of pods; a job whose pods select different types has none."""
+    lists = objects()
+    one = pod(schedulerName="gpusched-dsl", **demand)
+    workload = lists["workloads"][2]
+    workload["spec"]["podSets"][0]["template"] = one
+    lists |= {"pods": [one], "jobs": [], "nodes": [node("g1"), node("g2", labels={TYPE: "A100"})]}
+    assert observe("kubernetes", lists).jobs[NAME].fields["gpu_type"] == wanted
+    assert observe("kueue", lists).jobs["ml/w2/2-w12345"].fields["gpu_type"] == wanted
+    other = pod(nodeSelector={TYPE: "V100"}, schedulerName="gpusched-dsl")
+    workload["spec"]["podSets"].append({"name": "other", "count": 1, "template": other})
+    assert observe("kueue", lists).jobs["ml/w2/2-w12345"].fields["gpu_type"] == ""
+
+
+def test_the_queue_of_a_workload_that_waits() -> None:
+    """Its ClusterQueue is that of its LocalQueue, in its namespace; a role without the right leaves it unknown."""
+    lists = objects()
+    lists["localqueues"].insert(0, {"metadata": {"name": "q", "namespace": "other"}, "spec": {"clusterQueue": "no"}})
+
+    def queue(status: int = 200) -> Any:
+        api = api_of(lists)
+
+        def send(method: str, path: str, headers: Any, body: Any) -> Answer:
+            refused = status != 200 and path.split("?")[0].endswith("/localqueues")
+            return Answer(status, b"{}") if refused else api.send(method, path, headers, body)
+
+        return KueueCluster(KubernetesApi(send)).observe().jobs["ml/w2/2-w12345"].fields["cluster_queue"]
+
+    assert (queue(), queue(403), queue(404)) == ("cq", "", "")
+    with pytest.raises(ClusterUnavailable):
+        queue(500)  # a change of the team would follow

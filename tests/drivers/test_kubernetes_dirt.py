@@ -56,23 +56,24 @@ def objects() -> Lists:
     workloads = [
         a_workload(annotations={"gpusched-dsl/nodes": '{"g1": 4}'}),
         a_workload("QuotaReserved", "Admitted", check=ready(("main", "g1"))),
+        a_workload(),
     ]
     for number, one in enumerate(workloads):
         one["metadata"] |= {"name": f"w{number}", "uid": f"{number}-w123456", "ownerReferences": [
             {"uid": f"owner-{number}", "name": "train", "kind": "Job", "controller": True}]}  # fmt: skip
         one["spec"]["podSets"][0]["template"] = full_pod()
-        one["status"] |= {
-            "admission": {
-                "clusterQueue": "q",
-                "podSetAssignments": [{"name": "main", "count": 1, "flavors": {GPU: "f"}}],
-            },
-            "schedulingStats": {"evictions": [{"count": 2}]},
-        }
+        one["status"] |= {"schedulingStats": {"evictions": [{"count": 2}]}}
+    for one in workloads[:2]:
+        one["status"]["admission"] = {
+            "clusterQueue": "cq", "podSetAssignments": [{"name": "main", "count": 1, "flavors": {GPU: "f"}}],
+        }  # fmt: skip
+    queue = {"metadata": {"name": "q", "namespace": "ml"}, "spec": {"clusterQueue": "cq"}}
     return {
         "nodes": [full_node("g1"), full_node("g2")],
         "pods": [full_pod("a"), full_pod("b", "v-123456789", "g1"), foreign],
         "jobs": [waits, runs],
         "workloads": workloads,
+        "localqueues": [queue],
     }
 
 
@@ -117,7 +118,8 @@ def test_a_mutated_object_is_left_out_by_itself(kind: str, share: float) -> None
     assert {job.state.value for job in usual.jobs.values()} == {"pending", "running"}
     assert not any(job.misfits for job in usual.jobs.values())
     managed = [job for job in usual.jobs.values() if not job.unsupported]
-    read = ("nodes", "pods", "jobs") if kind == "kubernetes" else ("nodes", "pods", "workloads")
+    assert {job.fields.get("cluster_queue") for job in managed} == {"cq" if kind == "kueue" else None}
+    read = ("nodes", "pods", "jobs") if kind == "kubernetes" else ("nodes", "pods", "workloads", "localqueues")
     fields = [(name, at, *path) for name in read for at, one in enumerate(lists[name]) for path in places(one)]
     every = [(path, value) for path in fields for value in WRONG]
     chosen = random.Random(5).sample(every, int(share * len(every)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import tomllib
 from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from kubernetes_objects import NOW, Json, date, node, owned, pod, pod_spec, workload
 
+from gpusched_dsl.cli import main
 from gpusched_dsl.data.sources.files import FileLimits, Unreadable
 from gpusched_dsl.drivers.kubernetes.api import Answer, KubernetesApi
 from gpusched_dsl.inspecting.inspection import inspect
@@ -19,6 +21,7 @@ from gpusched_dsl.inspecting.queue_simulation import demands
 from gpusched_dsl.inspecting.readers.kubernetes import LISTS, read_live_kubernetes, read_objects
 from gpusched_dsl.inspecting.reading import read_snapshot
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
+from gpusched_dsl.inspecting.written_model import model_folder
 
 LIMITS = FileLimits(allow_outside=True)
 GPU = "nvidia.com/gpu"
@@ -231,7 +234,7 @@ def test_files_and_folders_of_kubectl(tmp_path: Path) -> None:
     assert whole.now == NOW  # the last sign of a node
     for path in (one, folder):
         found = read_snapshot(str(path), LIMITS)
-        assert found.source == f"Kubernetes: {path}"
+        assert found.source == f"Kubernetes with Kueue: {path}"
         assert found.nodes.sort("node").drop("features").equals(whole.nodes.sort("node").drop("features"))
         assert found.jobs.sort("job").drop("features").equals(whole.jobs.sort("job").drop("features"))
     assert "red/w-two" in str(inspect(read_snapshot(str(one), LIMITS)))
@@ -271,6 +274,14 @@ def test_a_live_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(text.startswith("Workloads: ") and "no /apis/kueue" in text for text in forbidden.unread)
 
 
+def test_an_idle_cluster() -> None:
+    """A live cluster may have no jobs; saved objects without any are refused."""
+    found = read_live_kubernetes(served(NODES, {}), "config")
+    assert (found.source, found.jobs.height) == ("Kubernetes: config", 0)
+    assert inspect(found).headline() == "0 jobs on 28 GPUs"
+    assert 'driver = "kubernetes"' in model_folder(found).files["cluster.toml"]
+
+
 @pytest.mark.parametrize("kind", ["Node", "Pod"])
 @pytest.mark.parametrize("status", [401, 403, 500])
 def test_a_cluster_that_cannot_be_read(kind: str, status: int) -> None:
@@ -295,8 +306,8 @@ def test_a_kubeconfig_is_recognised(tmp_path: Path) -> None:
     assert "kubeconfig: cannot be used" in raised.value.faults[0].notes[0]
 
 
-def test_a_cluster_by_its_kubeconfig(tmp_path: Path) -> None:
-    """By the client and HTTP, with a token that the server wants."""
+def test_a_cluster_by_its_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the client and HTTP, with a token that the server wants. The file is written where `kubectl` has another."""
     api = served([*NODES, *kueue()], {})
 
     class Server(BaseHTTPRequestHandler):
@@ -319,7 +330,23 @@ def test_a_cluster_by_its_kubeconfig(tmp_path: Path) -> None:
             "contexts:\n- name: c\n  context: {cluster: k, user: u}\nusers:\n- name: u\n  user: {token: secret}\n"
         )
         found = read_snapshot(str(path), LIMITS)
+        usual = tmp_path / ".kube" / "config"
+        usual.parent.mkdir()
+        usual.write_text(path.read_text())
+        monkeypatch.setenv("HOME", str(tmp_path))
+        same = read_snapshot(str(usual), LIMITS)
+        assert main(["drive", "--init", "kueue", str(tmp_path / "usual")]) == 0
+        usual.unlink()
+        several = f"{tmp_path / 'none'}:{path}"  # several files, as `kubectl` takes them; the client reads it once
+        monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", several)
+        assert main(["drive", "--init", "kubernetes", str(tmp_path / "several")]) == 0
         server.shutdown()
+    assert (found.kubeconfig, same.kubeconfig) == (str(path), "")
+    for folder in ("usual", "several"):
+        assert "\nkubeconfig" not in (tmp_path / folder / "cluster.toml").read_text()
+        assert (tmp_path / folder / "jobs.csv").read_text().count("\n") == 4
+    written = tomllib.loads(model_folder(found).files["cluster.toml"])
+    assert (written["driver"], written["kueue"]["kubeconfig"]) == ("kueue", str(path))
     assert found.jobs.height == 5
     assert not found.files  # a hash of secrets is not kept
     assert found.now > 1_700_000_000

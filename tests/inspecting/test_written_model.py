@@ -317,11 +317,17 @@ def test_cluster_files_are_right(driver: str, fields: frozenset[str], tmp_path: 
     mapping = mapping_for(tmp_path / "cluster.toml", cluster)
     team = {"slurm": "account", "kueue": "cluster_queue", "kubernetes": "namespace"}[driver]
     job = ObservedJob(
-        "7", JobState.PENDING, 8, submitted=EPOCH, fields={team: "vision", "pods": 4, "nodes_wanted": 4.0}
+        "7",
+        JobState.PENDING,
+        8,
+        submitted=EPOCH,
+        fields={team: "vision", "pods": 4, "nodes_wanted": 4.0, "gpu_type": "v100"},
     )
     values = mapping.values(job)
     assert (values["needs"], values["workers"], values["team"], values["exec_time"]) == (8, 4, "vision", 24.0)
     assert values.get("per_node", 1) == (1 if driver == "slurm" else 1000)
+    assert values["gpu_type"] == "v100"
+    assert mapping.values(replace(job, fields={**job.fields, "gpu_type": "unknown"}))["gpu_type"] == "any_type"
     assert mapping.values(replace(job, fields={team: "new"}))["team"] == "others"
 
 

@@ -58,6 +58,7 @@ from gpusched_dsl.drivers.protocol import (
     Action,
     ActionKind,
     ActionRefused,
+    ClusterUnavailable,
     Observation,
 )
 from gpusched_dsl.drivers.toml_reader import LONGEST_WAIT
@@ -124,13 +125,12 @@ class KueueCluster:
         chosen = self.selection
         raw = list(self.api.list("/api/v1/nodes", **chosen.node_selector))
         state = ClusterState.read(raw, self.api.list("/api/v1/pods"), chosen.gpus)
-        path = GROUP if chosen.namespace is None else f"{GROUP}/namespaces/{chosen.namespace}"
-        workloads = list(self.api.list(f"{path}/workloads"))
+        workloads = list(self.api.list(f"{self._place}/workloads"))
         hosts = {labels(node).get(self.node_label, ""): name for name, node in state.raw_nodes.items()}
         misfits = Misfits(state.raw_nodes, state.reserved, chosen.gpus)
         reader = WorkloadReader(
             self.check, chosen.gpus, self.node_label, hosts, self.retry_seconds is not None, chosen.extra or {},
-            misfits, cache(self._flavor), self.scheduler,
+            misfits, cache(self._flavor), self.scheduler, self._cluster_queues(workloads),
         )  # fmt: skip
         keys = _keys(workloads)
         own: dict[str, list[Json]] = {}
@@ -148,6 +148,29 @@ class KueueCluster:
                 jobs.append(state.unread_job(one, pods, str(unknown)))
         jobs += state.foreign_jobs(others, "it does not belong to a Workload of Kueue")
         return Observation({job.name: job for job in jobs}, state.nodes, tuple(state.unread))
+
+    @property
+    def _place(self) -> str:
+        return GROUP if self.selection.namespace is None else f"{GROUP}/namespaces/{self.selection.namespace}"
+
+    def _cluster_queues(self, workloads: list[Json]) -> Mapping[str, str]:
+        """The ClusterQueue of each LocalQueue, by `namespace/queue`, if a Workload waits for quota.
+
+        None where they may not be read: an older role does not permit it.
+        """
+        known = [one.get("status") for one in workloads]
+        if all(isinstance(one, dict) and one.get("admission") for one in known):
+            return {}
+        try:
+            queues = list(self.api.list(f"{self._place}/localqueues"))
+        except ClusterUnavailable as failure:
+            if isinstance(failure.__cause__, (ActionRefused, Gone)):
+                return {}
+            raise
+        return {
+            f"{best_text(one, 'metadata', 'namespace')}/{best_text(one, 'metadata', 'name')}":
+            best_text(one, "spec", "clusterQueue") for one in queues
+        }  # fmt: skip
 
     def explain(self, job: str, why: str) -> None:
         """Record an event of the Workload."""

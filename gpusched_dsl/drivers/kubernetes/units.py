@@ -272,7 +272,7 @@ def _fields(unit: PodGroup, roles: Sequence[Role], gpus: Gpus, extra: Mapping[st
         "job_name": text(metadata(unit.thing).get("name")),
         "priority": float(integer((spec(unit.pods[0]) if unit.pods else pod).get("priority"))),
         "priority_class": text(pod.get("priorityClassName")),
-        **gang_fields([(role.count, gpus_of(role.template, gpus)) for role in roles]),
+        **gang_fields([(role.count, role.template) for role in roles], gpus),
     }
     if limit is not None:
         found["time_limit"] = float(count(limit))

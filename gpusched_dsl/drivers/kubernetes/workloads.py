@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpusched_dsl.data.kubernetes.values import Json, UnknownValue, count, integer, table, tables, text, texts
 from gpusched_dsl.data.sources.json_keys import decode_distinct
@@ -136,6 +136,7 @@ class WorkloadReader:
     misfits: Misfits | None = None
     flavor_labels: Callable[[str], Mapping[str, str]] = lambda name: {}
     scheduler: str = "gpusched-dsl"
+    cluster_queues: Mapping[str, str] = field(default_factory=dict)  # by `namespace/queue`
 
     def observe_workload(self, workload: Json, pods: Sequence[Json]) -> ObservedJob:
         """A Workload as a job; `pods` are its own. Raises UnknownValue."""
@@ -269,6 +270,11 @@ class WorkloadReader:
             found = {**own, **found} if found else own
         return found
 
+    def _cluster_queue(self, workload: Json) -> str:
+        """The ClusterQueue that will admit a Workload, "" if it is not known."""
+        queue = f"{text(metadata(workload).get('namespace'))}/{text(spec(workload).get('queueName'))}"
+        return self.cluster_queues.get(queue, "")
+
     def _fields(self, workload: Json, sets: Sequence[PodSet]) -> Mapping[str, Field]:
         owners = tables(metadata(workload).get("ownerReferences"))
         reference = table(spec(workload).get("priorityClassRef"))
@@ -276,11 +282,11 @@ class WorkloadReader:
         found: dict[str, Field] = {
             "namespace": text(metadata(workload).get("namespace")),
             "queue": text(spec(workload).get("queueName")),
-            "cluster_queue": text(admission(workload).get("clusterQueue")),
+            "cluster_queue": text(admission(workload).get("clusterQueue")) or self._cluster_queue(workload),
             "priority": float(integer(spec(workload).get("priority"))),
             "priority_class": text(reference.get("name")) or text(spec(workload).get("priorityClassName")),
             "job_name": text((owners[0] if owners else metadata(workload)).get("name")),
-            **gang_fields([(one.count, one.each) for one in sets]),
+            **gang_fields([(one.count, one.template) for one in sets], self.gpus),
         }
         if limit is not None:
             found["time_limit"] = float(count(limit))

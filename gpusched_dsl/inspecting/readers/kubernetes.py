@@ -38,6 +38,7 @@ from gpusched_dsl.inspecting.snapshot import (
     frame,
 )
 
+OF_KUEUE = ("Workload", "LocalQueue", "ClusterQueue")
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _WORKLOAD = "kueue.x-k8s.io/workload"
 # Labels of pods that name the job of several pods to which they belong, where its object is not there.
@@ -91,14 +92,15 @@ def _first_list(api: KubernetesApi, paths: Sequence[str]) -> list[Json]:
 def read_objects(
     objects: Iterable[Json], source: str, *, now: float | None = None, zone: str = "UTC"
 ) -> ClusterSnapshot:
-    """A snapshot of objects of any kinds. `now` is by default the latest time that they show.
+    """A snapshot of objects of any kinds. `now` is the present for a live cluster, by default the latest time that
+    they show.
 
-    Raises Unreadable (GSM5603) without pods, jobs or Workloads.
+    Raises Unreadable (GSM5603) for saved objects without pods, jobs or Workloads.
     """
     by_kind: dict[str, list[Json]] = {}
     for thing in objects:
         by_kind.setdefault(str(thing.get("kind", "")), []).append(thing)
-    if not any(by_kind.get(kind) for kind in ("Pod", "Job", "Workload")):
+    if now is None and not any(by_kind.get(kind) for kind in ("Pod", "Job", "Workload")):
         help = "save them by `kubectl get nodes,pods,jobs --all-namespaces -o json`"
         raise Unreadable(Fault("GSM5603", f"`{source}` has no pods, jobs or Workloads", help=help))
     left = LeftOut()
@@ -113,8 +115,9 @@ def read_objects(
         table_of_nodes, inferred = infer_nodes(jobs)
         left.add("node", "", "no node with GPUs is there")
     limits = frame(_limits(by_kind.get("ClusterQueue", ()), left), LIMIT_COLUMNS)
+    system = "Kubernetes with Kueue" if any(by_kind.get(kind) for kind in OF_KUEUE) else "Kubernetes"
     return ClusterSnapshot(
-        f"Kubernetes: {source}", moment, table_of_nodes, jobs, limits=limits, timezone=zone, inferred=inferred,
+        f"{system}: {source}", moment, table_of_nodes, jobs, limits=limits, timezone=zone, inferred=inferred,
         unread=left.texts(),
     )  # fmt: skip
 

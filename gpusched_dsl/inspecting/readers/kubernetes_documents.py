@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,20 @@ def has_objects(raw: Raw) -> bool:
     return raw.data.lstrip()[:1] == b"{" and _OBJECTS.search(raw.data[:_HEAD]) is not None
 
 
-def read_kubeconfig(path: Path, zone: str = "UTC") -> ClusterSnapshot:
-    """Read the cluster of the present context of a kubeconfig. Raises Unreadable (GSM5603), and DiagnosticError
-    (GSM5404) without the client.
+def read_kubeconfig(path: Path | None, zone: str = "UTC") -> ClusterSnapshot:
+    """Read the cluster of the present context of a kubeconfig, by default as `kubectl` finds it.
+
+    Raises Unreadable (GSM5603), and DiagnosticError (GSM5404) without the client.
     """
+    name = "the present context" if path is None else str(path)
     try:
-        api = KubernetesApi.connect(str(path), None, _TIMEOUT)
+        api = KubernetesApi.connect(None if path is None else str(path), None, _TIMEOUT)
     except ValueError as failure:
-        raise Unreadable(Fault("GSM5603", f"the cluster of `{path}` cannot be read", notes=(str(failure),))) from None
-    return read_live_kubernetes(api, str(path), zone)
+        raise Unreadable(Fault("GSM5603", f"the cluster of `{name}` cannot be read", notes=(str(failure),))) from None
+    found = read_live_kubernetes(api, name, zone)
+    if path is None or path.resolve() == Path("~/.kube/config").expanduser().resolve():
+        return found
+    return replace(found, kubeconfig=str(path.resolve()))
 
 
 def objects_of(raw: Raw) -> Iterator[dict[str, Any]]:
