@@ -278,7 +278,10 @@ def test_stationarity_of_linear_problems() -> None:
     ],
 )
 def test_a_point_close_to_an_optimum_is_one_within_the_gap(scenario: str, due: int, best: float) -> None:
-    """Clarabel ends there with `AlmostSolved`: not with its own 1e-8, but with a bound that proves 1e-4."""
+    """Clarabel ends there with `AlmostSolved` at first: not with its own 1e-8, but with a bound that proves 1e-4.
+
+    If more is asked for, other settings of it reach 1e-8, or it says that the accuracy is missing.
+    """
     model, settings = gs.load(PROFILES), {"due": f"{due}[h]"}
     result = model.solve(scenario, backend="cvxpy", settings=settings)
     assert result.status == "optimal"
@@ -286,6 +289,44 @@ def test_a_point_close_to_an_optimum_is_one_within_the_gap(scenario: str, due: i
     assert result.bound is not None
     assert best * (1 - 1e-5) <= result.bound <= best * (1 + 1e-8)
     exact = model.solve(scenario, backend="cvxpy", settings=settings, gap=1e-12)
-    assert (exact.status, exact.reason) == ("limit", "accuracy")
+    assert (exact.status, exact.reason) == (
+        ("limit", "accuracy") if scenario == "LateUniformPrinted" else ("optimal", "")
+    )
     assert exact.bound is not None
-    assert exact.bound <= best * (1 + 1e-8)
+    assert best * (1 - 1e-6) <= exact.bound <= best * (1 + 1e-8)
+
+
+LADDERS = {
+    "published": ((1, 1.6), (1.739, 2.4), (2.308, 3.2), (2.759, 4)),
+    "round": ((1, 1), (1.8, 2), (2.4, 3), (2.8, 4)),
+    "fractions": ((0.5, 0.4), (1, 1), (1.9, 2.2), (3.4, 5)),
+    "two": ((1, 1), (1.5, 2)),
+}
+LAWS = (
+    "uniform(0[epoch], 100[epoch])",
+    "uniform(20[epoch], 90[epoch])",
+    "exponential(mean = 40[epoch])",
+    "truncate(exponential(rate = 0.03[1/epoch]), high = 100[epoch])",
+    "uniform(0[epoch], 120[epoch])",
+)
+GRID = [
+    (ladder, law, done, due) for ladder in LADDERS for law in LAWS for done in (0, 30) for due in (67, 70, 80, 100, 200)
+]
+
+
+@pytest.mark.quick(20)
+@pytest.mark.parametrize(("ladder", "law", "done", "due"), [("round", LAWS[0], 0, 200), *GRID])
+def test_speed_profiles_are_solved_to_a_millionth(ladder: str, law: str, done: int, due: int) -> None:
+    """Most of these due dates do not bind: at a flat end of the law Clarabel ends without accuracy at first."""
+    rungs = "  ".join(f"{k} {speed} {power}" for k, (speed, power) in enumerate(LADDERS[ladder], 1))
+    model = gs.loads(f"""
+        import "gsdsl:speed_profile/model.gsm";
+        scenario S for FilteredSpeedProfile {{
+          rungs = {len(LADDERS[ladder])};
+          table Levels: speed[epoch/h] power[$/h] = {rungs};
+          done = {done}[epoch];  limit = 100[epoch];  due = {due}[h];
+          length ~ {law};
+        }}""")
+    conic = model.solve(backend="cvxpy", gap=1e-6)
+    assert conic.status == "optimal"
+    assert conic.objective == pytest.approx(model.solve(backend="scip", gap=1e-7).objective, rel=1e-6)
