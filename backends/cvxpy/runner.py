@@ -43,8 +43,8 @@ STATUSES_OF_CLARABEL = {
     "CallbackTerminated": (Status.LIMIT, "interrupt"),
 }  # all others, such as `AlmostSolved`, have not reached the accuracy asked for
 
-# How Clarabel tries again after too little progress: with shorter steps, then with the numbers as they are. Expected work
-# under a uniform law needs it where its derivative is 0 at the optimum, as at the limit if no due date binds.
+# How Clarabel tries again after too little progress: with shorter steps, then with the numbers as they are. Expected
+# work under a uniform law needs it where its derivative is 0 at the optimum, as at the limit if no due date binds.
 ATTEMPTS: tuple[dict[str, Any], ...] = ({}, {"max_step_fraction": 0.9}, {"equilibrate_enable": False})
 
 STOPPED = frozenset({"MaxIterations", "MaxTime", "CallbackTerminated"})
