@@ -10,8 +10,8 @@ import polars as pl
 
 from benchmarks.reproduction.page import PAGE, grid_file, read_results, read_table, render
 from benchmarks.reproduction.papers import ROOT, read_papers
+from gpusched_dsl.campaigns.claims.claim_runs import factors_of
 from gpusched_dsl.campaigns.claims.claims import Paper
-from gpusched_dsl.campaigns.claims.verdict import factors_of
 from gpusched_dsl.cli import main as gsdsl
 
 

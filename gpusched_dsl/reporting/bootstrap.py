@@ -42,6 +42,22 @@ def mean_interval(
     return Interval(float(low), float(high))
 
 
+def ratio_interval(numerators: Floats, denominators: Floats) -> Interval | None:
+    """Return a confidence interval of the ratio of the means of paired draws; None for fewer than `LEAST_DRAWS`.
+
+    Both are resampled together, so that pairs of one ratio have an interval of no width, however much the sizes of the
+    instances differ. A resample without anything in both means has the ratio 1. Both arrays have finite numbers.
+    """
+    count = len(numerators)
+    if count < LEAST_DRAWS:
+        return None
+    over, under = (resampled_means(draws, RESAMPLES, SEED) for draws in (numerators, denominators))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.sort(np.where((over == 0.0) & (under == 0.0), 1.0, over / under))
+    cut = int(expanded_tail(count, CONFIDENCE) * (len(ratios) - 1))  # outwards: an infinite ratio is not interpolated
+    return Interval(float(ratios[cut]), float(ratios[-1 - cut]))
+
+
 def expanded_tail(count: int, confidence: float) -> float:
     """Return the level of the lower quantile: Phi(-sqrt(n / (n - 1)) t), with t of n - 1 degrees of freedom."""
     from scipy import special

@@ -10,7 +10,7 @@ import pytest
 import gpusched_dsl as gs
 from benchmarks.reproduction.page import read_table
 from benchmarks.reproduction.papers import MODELS
-from gpusched_dsl.campaigns.claims.verdict import factors_of
+from gpusched_dsl.campaigns.claims.claim_runs import factors_of
 
 CAMPAIGNS = MODELS / "gpu_sharing" / "campaigns"
 REDUCED = {"Figures4And5": 36, "Figure6": 12}

@@ -62,12 +62,14 @@ def test_claims_of_the_campaign_have_verdicts(tmp_path: Path) -> None:
     assert claims_sections(plan, records) == []
     (tmp_path / "campaign.claims.toml").write_text(CLAIMS)
     (section,) = claims_sections(plan, records)
-    assert dict(section.summary)["claims"] == "2: 1 reproduced, 0 same direction, 1 not reproduced"
+    assert dict(section.summary)["claims"] == "2: 1 reproduced, 1 not reproduced"
     first, second = section.tables[0].rows
-    assert (first[0], first[4]) == ("Figure 1", "reproduced (each difference is beyond chance)")
-    assert second[2:] == ["2 GB", "1.5 GB", "not reproduced", "Ours are smaller."]
+    assert (first[0], first[5]) == ("Figure 1", "reproduced (each difference is beyond chance)")
+    formula = "the mean `used` of `highs`; reproduced from 1.8 to 2.2 GB."
+    assert second[2:] == ["2 GB", "1.5 GB", formula, "not reproduced (smaller)", "", "Ours are smaller."]
+    test_formula = "the largest `used` of `highs`; reproduced up to 1.6 GB."
     assert section.tables[1].rows == [
-        ["Figure 2", "highs uses at most 1.6 GB.", "at most 1.6 GB", "1.5 GB", "confirmed"]
+        ["Figure 2", "highs uses at most 1.6 GB.", "at most 1.6 GB", "1.5 GB", test_formula, "confirmed", ""]
     ]
     page = campaign_page(plan, records, claims_sections(plan, records))
     assert "A paper <b>of</b> 2020" in seen(page)
@@ -82,19 +84,19 @@ def test_any_name_of_a_measure_or_factor(tmp_path: Path, name: str) -> None:
     plan, records = made(tmp_path / "measure", GRID, value, gain_name=name)
     (tmp_path / "measure" / "campaign.claims.toml").write_text(CLAIMS.replace('"gain"', f'"{name}"'))
     (section,) = claims_sections(plan, records)
-    assert section.tables[0].rows[0][3:5] == ["highs 3.5, scip 6.5", order]
+    assert section.tables[0].rows[0][3:6:2] == ["highs 3.5, scip 6.5", order]
     plan, records = made(tmp_path / "factor", GRID.replace("space", name), value)
     (tmp_path / "factor" / "campaign.claims.toml").write_text(CLAIMS)
     (section,) = claims_sections(plan, records)
-    assert section.tables[0].rows[0][3:5] == ["highs 3.5, scip 6.5", order]
+    assert section.tables[0].rows[0][3:6:2] == ["highs 3.5, scip 6.5", order]
 
 
 def test_claims_without_results(tmp_path: Path) -> None:
     plan, _ = made(tmp_path, GRID, gain_of)
     (tmp_path / "campaign.claims.toml").write_text(CLAIMS)
     (section,) = claims_sections(plan.only({"seed": ["1"]}), {})
-    assert {row[4] for row in section.tables[0].rows} == {"not reproduced (its runs are not stored)"}
-    assert dict(section.summary)["claims"].endswith("2 not reproduced (2 of them not run)")
+    assert {row[5] for row in section.tables[0].rows} == {"not run (its runs are not stored)"}
+    assert dict(section.summary)["claims"] == "2: 2 not run"
 
 
 def test_reasons_without_tests_are_marked(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_reasons_without_tests_are_marked(tmp_path: Path) -> None:
     before, rest = CLAIMS.split("[[claim.test]]")
     (tmp_path / "campaign.claims.toml").write_text(before + rest[rest.index("[[claim]]") :])
     (section,) = claims_sections(plan, records)
-    assert section.tables[0].rows[1][5] == "Ours are smaller. This reason was not examined."
+    assert section.tables[0].rows[1][7] == "Ours are smaller. This reason was not examined."
 
 
 @pytest.mark.parametrize(

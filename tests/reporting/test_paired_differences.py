@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from gpusched_dsl.reporting.bootstrap import LEAST_DRAWS, expanded_tail, mean_interval, resampled_means
+from gpusched_dsl.reporting.bootstrap import LEAST_DRAWS, expanded_tail, mean_interval, ratio_interval, resampled_means
 from gpusched_dsl.reporting.grid import plain
 from gpusched_dsl.reporting.paired_differences import PairedDifferences, paired_differences
 
@@ -68,6 +68,33 @@ def test_the_interval_covers_the_mean_as_often_as_it_says(count: int, least: flo
     rng = np.random.default_rng(7)
     covered = sum(0.0 in (mean_interval(rng.normal(size=count), resamples=1_000) or ()) for _ in range(300))
     assert least <= covered / 300 <= 0.99
+
+
+def test_the_interval_of_a_ratio() -> None:
+    """Equal ratios have no width whatever the sizes; the sign against 1 is that of the mean difference."""
+    rng = np.random.default_rng(5)
+    sizes = rng.lognormal(0, 1, 8)
+    assert ratio_interval(0.7 * sizes, sizes) == (pytest.approx(0.7), pytest.approx(0.7))
+    assert ratio_interval(sizes[: LEAST_DRAWS - 1], sizes[: LEAST_DRAWS - 1]) is None
+    few = np.array([1.0, 0, 0, 0, 0, 0])  # every third sample has nothing of it
+    assert ratio_interval(few, few) == (1.0, 1.0)
+    assert ratio_interval(few + 1, few) == (pytest.approx(2.5), math.inf)  # 1 + 6 / k for k of 6, at most 4 in most
+    for _ in range(30):
+        above, below = sizes * rng.uniform(0.5, 1.6, 8), sizes
+        ratio, difference = ratio_interval(above, below), mean_interval(above - below)
+        assert ratio is not None
+        assert difference is not None
+        assert (1.0 in ratio) == (0.0 in difference)
+
+
+def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says() -> None:
+    """Of 200 intervals of six pairs at least 90 % cover the ratio of the means, 0.8."""
+    rng = np.random.default_rng(6)
+    covered = 0
+    for _ in range(200):
+        below = rng.lognormal(0, 0.5, LEAST_DRAWS)
+        covered += 0.8 in (ratio_interval(0.8 * below * rng.uniform(0.8, 1.2, LEAST_DRAWS), below) or ())
+    assert 0.90 <= covered / 200 <= 0.99
 
 
 def test_differences_vary_less_than_the_values() -> None:

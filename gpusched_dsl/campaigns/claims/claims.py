@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +26,10 @@ Kind = Literal["saving", "ratio", "order", "equal", "most", "mean", "median", "v
 PAIRED = ("saving", "ratio", "order", "equal")
 LIMITS = ("most", "mean", "median", "total")
 KINDS = (*PAIRED, *LIMITS, "value", "growth")
+COMPUTING = frozenset({"seconds", "build_seconds", "solve_seconds", "plan_seconds_mean", "plan_seconds_max"})
+TOLERANCE = 0.1  # a single published number is a range of this share of it on both sides; of an exponent, +-0.1
+# A source names a place in the paper: `Section 3.1.4`, `Table 12`, `(16)`.
+CITED = re.compile(r"\b(Section|Table|Figure|Algorithm|Equation|Chapter|page)s? [(]?[0-9IVX]|\babstract\b|[(][0-9]+[)]")
 
 
 @dataclass(frozen=True)
@@ -34,8 +40,10 @@ class Claim:
     other factors make up the cells. With `factor` and `value`, a comparison is between values of that factor with one
     method: `value` takes the place of `method`, and `against` lists other values. `exact`: methods without draws on one
     instance, so that differences are certain. `together`: factors that the campaign varies together with `factor`,
-    so that they make up no cells of a growth. `reason` says why ours differs; `tests` are statements that follow
-    from it and are computed like claims. `proved`: it needs no test, since it follows from the sources.
+    so that they make up no cells of a growth. `reason` says why ours differs, or why the claim has no runs; `tests` are
+    statements that follow from it and are computed like claims; `source` cites the place of the paper from which it
+    follows. `reading` says how the published sentence is understood where it can be understood in several ways;
+    `reason_of` is the place of another claim with the same reason and tests.
     """
 
     place: str
@@ -56,9 +64,31 @@ class Claim:
     sizes: tuple[float, ...] = ()
     arms: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
+    reading: str = ""
     reason: str = ""
-    proved: bool = False
+    source: str = ""
+    reason_of: str = ""
     tests: tuple[Claim, ...] = ()
+
+    @property
+    def is_time_limit(self) -> bool:
+        """Whether it is an upper bound on a computing time, which another machine can meet."""
+        return self.kind in LIMITS and self.measure in COMPUTING
+
+    @property
+    def accepted(self) -> tuple[float, float] | None:
+        """The range in which a number of ours reproduces the claim; None for an order."""
+        if self.kind == "equal":
+            return -self.within, self.within
+        if self.published is None:
+            return None
+        low, high = self.published
+        if self.kind in LIMITS:
+            return -math.inf, high
+        if low < high:
+            return low, high
+        margin = TOLERANCE if self.kind == "growth" else TOLERANCE * abs(low)
+        return low - margin, high + margin
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -105,7 +135,19 @@ def read_paper(path: Path) -> Paper:
     """Return the claims of one file; raises ValueError."""
     text = tomllib.loads(path.read_text(encoding="utf-8"))
     claims = tuple(_claim(row, path) for row in text["claim"])
+    by_place = {claim.place: claim for claim in claims}
+    claims = tuple(_with_shared_reason(claim, by_place, path) for claim in claims)
     return Paper(path, text["title"], " ".join(text["setup"].split()), claims)
+
+
+def _with_shared_reason(claim: Claim, by_place: dict[str, Claim], path: Path) -> Claim:
+    """Return the claim with the reason, source and tests of the claim that `reason_of` names."""
+    if not claim.reason_of:
+        return claim
+    other = by_place.get(claim.reason_of)
+    if other is None or not other.reason or claim.tests or claim.source or claim.reason:
+        raise ValueError(f"{path.name}, {claim.place}: `reason_of` names no other claim with a reason, or is not alone")
+    return replace(claim, reason=f"As for {other.place}: {other.reason}", source=other.source, tests=other.tests)
 
 
 def _claim(row: dict[str, Any], path: Path) -> Claim:
@@ -120,12 +162,14 @@ def _claim(row: dict[str, Any], path: Path) -> Claim:
         row[name] = tuple(row.get(name, ()))
     named = {"place": f"{row.get('place', '')}, test"}
     row["tests"] = tuple(_claim({**named, **test}, path) for test in row.pop("test", ()))
-    for name in ("claim", "reason"):
+    for name in ("claim", "reading", "reason", "source"):
         row[name] = " ".join(row.get(name, "").split())
     claim = Claim(**row)
     place = f"{path.name}, {claim.place}"
     if claim.kind not in KINDS:
         raise ValueError(f"{place}: unknown kind `{claim.kind}`")
+    if claim.source and not CITED.search(claim.source):
+        raise ValueError(f"{place}: `source` names no place in the paper, as `Section 4.2` or `Table 3`")
     if not claim.campaign:
         if not claim.reason:
             raise ValueError(f"{place}: a claim without a campaign needs a reason")

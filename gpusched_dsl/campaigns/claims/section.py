@@ -8,7 +8,16 @@ from pathlib import Path
 import polars as pl
 
 from gpusched_dsl.campaigns.claims.claims import SUFFIX, Claim, Paper, read_paper
-from gpusched_dsl.campaigns.claims.texts import confirmation_text, ours_text, published_text, reason_text, verdict_text
+from gpusched_dsl.campaigns.claims.formula import formula_text
+from gpusched_dsl.campaigns.claims.texts import (
+    confirmation_text,
+    ours_text,
+    published_text,
+    reason_text,
+    status_text,
+    tally_text,
+    verdict_text,
+)
 from gpusched_dsl.campaigns.claims.verdict import Finding, find
 from gpusched_dsl.campaigns.plan import CampaignPlan
 from gpusched_dsl.campaigns.results import results_table
@@ -18,8 +27,8 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source_files import is_library_name, library_files, library_folder
 from gpusched_dsl.reporting.pages.page import PageSection, PageTable
 
-HEADINGS = ("place", "published claim", "published", "ours", "verdict", "reason")
-TEST_HEADINGS = ("place", "test of the reason", "expected", "ours", "result")
+HEADINGS = ("place", "published claim", "published", "ours", "formula", "verdict", "status of runs", "reason")
+TEST_HEADINGS = ("place", "test of the reason", "expected", "ours", "formula", "result", "status of runs")
 
 
 def claims_file(plan: CampaignPlan) -> Path | None:
@@ -46,27 +55,25 @@ def claims_sections(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> lis
         return []
     table = results_table(plan, records, all_measures=True)
     is_stored = DONE in table["state"].to_list()  # else the measures have no columns
-    found = [(claim, _finding(claim, table if is_stored else None, path)) for claim in claims]
-    tables = [PageTable("Claims", HEADINGS, [_row(claim, finding) for claim, finding in found], is_open=True)]
-    tests = [
-        (claim, test, _finding(test, table, path))
+    stored = table if is_stored else None
+    found = [(claim, _finding(claim, stored, path)) for claim in claims]
+    tested = [
+        [(test, _finding(test, stored if test.campaign == plan.name else None, path)) for test in claim.tests]
+        if finding.is_refuted
+        else []
         for claim, finding in found
-        if reason_text(claim, finding)
-        for test in claim.tests
-        if test.campaign == plan.name
     ]
-    if tests:
-        rows = [
-            [claim.place, test.claim, published_text(test), ours_text(test, finding), confirmation_text(finding)]
-            for claim, test, finding in tests
-        ]
-        tables.append(PageTable("Tests of the reasons", TEST_HEADINGS, rows))
-    verdicts = [finding.verdict for _, finding in found]
-    counts = [f"{verdicts.count(word)} {word}" for word in ("reproduced", "same direction", "not reproduced")]
-    missing = sum(finding.runs is None for _, finding in found)
-    if missing:
-        counts[-1] += f" ({missing} of them not run)"
-    summary = [("source", paper.title), ("claims", f"{len(claims)}: {', '.join(counts)}"), ("set-up", paper.setup)]
+    rows = [_row(claim, finding, [of for _, of in its]) for (claim, finding), its in zip(found, tested, strict=True)]
+    tables = [PageTable("Claims", HEADINGS, rows, is_open=True)]
+    test_rows = [
+        _test_row(claim, test, finding)
+        for claim, its in zip(claims, tested, strict=True)
+        for test, finding in its
+        if test.campaign == plan.name and not claim.reason_of
+    ]
+    if test_rows:
+        tables.append(PageTable("Tests of the reasons", TEST_HEADINGS, test_rows))
+    summary = [("source", paper.title), ("claims", f"{len(claims)}: {tally_text(found)}"), ("set-up", paper.setup)]
     return [PageSection("Published claims", summary, tables=tables)]
 
 
@@ -86,10 +93,17 @@ def _finding(claim: Claim, table: pl.DataFrame | None, path: Path) -> Finding:
         raise _unusable(path, f"{claim.place}: {words[0]}") from failure
 
 
-def _row(claim: Claim, finding: Finding) -> list[str]:
+def _row(claim: Claim, finding: Finding, tests: list[Finding]) -> list[str]:
     return [
-        claim.place, claim.claim, published_text(claim), ours_text(claim, finding), verdict_text(finding),
-        reason_text(claim, finding),
+        claim.place, claim.claim, published_text(claim), ours_text(claim, finding), formula_text(claim),
+        verdict_text(claim, finding), status_text(finding), reason_text(claim, finding, tests),
+    ]  # fmt: skip
+
+
+def _test_row(claim: Claim, test: Claim, finding: Finding) -> list[str]:
+    return [
+        claim.place, test.claim, published_text(test), ours_text(test, finding), formula_text(test),
+        confirmation_text(finding), status_text(finding),
     ]  # fmt: skip
 
 

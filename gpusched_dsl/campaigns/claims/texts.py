@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import polars as pl
 
 from gpusched_dsl.campaigns.claims.claims import LIMITS, Claim
 from gpusched_dsl.campaigns.claims.powers import ROLE
-from gpusched_dsl.campaigns.claims.verdict import Finding
+from gpusched_dsl.campaigns.claims.verdict import NOT_RUN, REPRODUCED, VERDICTS, Finding
 from gpusched_dsl.language.text.numbers import number_text
 
 
-def verdict_text(finding: Finding) -> str:
-    """Return the verdict, with its detail."""
+def verdict_text(claim: Claim, finding: Finding) -> str:
+    """Return the verdict, with its detail; of an upper bound on seconds, that machines differ."""
+    if claim.is_time_limit and finding.ours is not None:
+        where = "within" if finding.verdict == REPRODUCED else "beyond"
+        return f"{where} the limit, on another machine" + (f" ({finding.detail})" if finding.detail else "")
     return f"{finding.verdict} ({finding.detail})" if finding.detail else finding.verdict
 
 
@@ -31,22 +35,54 @@ def published_text(claim: Claim) -> str:
     return f"{prefix}{low if low == high else f'{low} to {high}'} {unit}".rstrip()
 
 
-def reason_text(claim: Claim, finding: Finding) -> str:
-    """Return the reason of a difference, and that nothing tested it; empty if there is none to explain."""
-    is_known = finding.runs is not None or not claim.campaign
-    if finding.verdict == "reproduced" or not claim.reason or not is_known:
+def reason_text(claim: Claim, finding: Finding, tests: Sequence[Finding]) -> str:
+    """Return the reason of a difference with what supports or refutes it; empty if there is none to explain.
+
+    `tests` are the findings of the claim's tests.
+    """
+    if not finding.is_refuted or not claim.reason:
         return ""
-    is_guess = claim.campaign and not claim.tests and not claim.proved
-    return f"{claim.reason} This reason was not examined." if is_guess else claim.reason
+    if any(test.is_refuted for test in tests):
+        return f"Not the reason, refuted by a test: {claim.reason}"
+    source = f" Source: {claim.source}" if claim.source else ""
+    if not source and not any(test.verdict == REPRODUCED for test in tests):
+        return f"{claim.reason} {'No test decides this reason' if tests else 'This reason was not examined'}."
+    return f"{claim.reason}{source}"
 
 
 def confirmation_text(finding: Finding) -> str:
     """Return what the test of a reason says about it."""
-    if finding.runs is None:
+    if finding.verdict == NOT_RUN:
         return "not examined"
-    if finding.verdict == "reproduced":
-        return "confirmed"
-    return f"not confirmed ({finding.detail})" if finding.detail else "not confirmed"
+    words = "confirmed" if finding.verdict == REPRODUCED else "refuted" if finding.is_refuted else finding.verdict
+    return f"{words} ({finding.detail})" if finding.detail and words != "confirmed" else words
+
+
+def status_text(finding: Finding) -> str:
+    """Return the statuses of the runs behind a verdict, and of those that do not count."""
+    parts = []
+    if finding.runs is not None and "status" in finding.runs.columns:
+        counts = finding.runs["status"].drop_nulls().value_counts(sort=True).rows()
+        parts = [", ".join(f"{count} {status}" for status, count in sorted(counts, key=lambda row: (-row[1], row[0])))]
+    if finding.excluded:
+        left_out = ", ".join(f"{count} {why}" for why, count in finding.excluded.items())
+        parts.append(f"not counted: {left_out}")
+    return "; ".join(part for part in parts if part)
+
+
+def tally_text(found: Sequence[tuple[Claim, Finding]]) -> str:
+    """Return the numbers of claims by verdict, without zeros; upper bounds on seconds are counted apart."""
+    return ", ".join(f"{count} {word}" for word, count in tally(found).items() if count)
+
+
+def tally(found: Sequence[tuple[Claim, Finding]]) -> dict[str, int]:
+    """Return the numbers of claims by verdict, and of the upper bounds on seconds, which a faster machine can meet."""
+    others = [finding.verdict for claim, finding in found if not claim.is_time_limit or finding.verdict == NOT_RUN]
+    limits = [finding for claim, finding in found if claim.is_time_limit and finding.verdict != NOT_RUN]
+    counts: dict[str, int] = {verdict: others.count(verdict) for verdict in VERDICTS}
+    counts["within a limit of seconds"] = sum(finding.verdict == REPRODUCED for finding in limits)
+    counts["beyond a limit of seconds"] = sum(finding.verdict != REPRODUCED for finding in limits)
+    return counts
 
 
 def ours_text(claim: Claim, finding: Finding) -> str:

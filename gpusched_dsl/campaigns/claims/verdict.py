@@ -1,88 +1,78 @@
-"""Computes ours for a claim from the results of its campaign, and the verdict."""
+"""Computes ours for a claim from the results of its campaign, and the verdict.
+
+A number of ours with an interval reproduces a claim if the whole interval lies in the accepted range; the runs cannot
+tell if the interval only meets the range, or if there are too few runs for an interval; else the claim is not
+reproduced, or its direction only. An order is reproduced if every interval is below 0, and the runs cannot tell it if
+one has both signs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
 import numpy as np
 import polars as pl
 
+from gpusched_dsl.campaigns.claims.claim_runs import factors_of, select_runs
 from gpusched_dsl.campaigns.claims.claims import PAIRED, Claim
 from gpusched_dsl.campaigns.claims.powers import ROLE, growth_exponents, total_over_runs
-from gpusched_dsl.campaigns.results import is_finished
-from gpusched_dsl.language.blocks.campaigns.constants import plain_text
-from gpusched_dsl.reporting.bootstrap import Interval, mean_interval
+from gpusched_dsl.ir.tolerances import ROUNDING
+from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.reporting.bootstrap import Interval, mean_interval, ratio_interval
 from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences
 
-Verdict = Literal["reproduced", "same direction", "not reproduced"]
+Verdict = Literal["reproduced", "same direction", "the runs cannot tell", "not reproduced", "not run"]
+REPRODUCED: Final = "reproduced"
+DIRECTION: Final = "same direction"
+UNDECIDED: Final = "the runs cannot tell"
+REFUTED: Final = "not reproduced"
+NOT_RUN: Final = "not run"
+VERDICTS: Final[tuple[Verdict, ...]] = (REPRODUCED, DIRECTION, UNDECIDED, REFUTED, NOT_RUN)
 ROLES = "# roles"  # no name of a factor or measure
-TOLERANCE = 0.1  # a single published number is a range of this share of it on both sides
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Ours beside a claim: a number with its interval, the verdict, and the runs it rests on; None without enough."""
+    """Ours beside a claim: a number with its interval, the verdict, and the runs it rests on; None without enough.
+
+    `excluded` has the numbers of stored runs that do not count, by status.
+    """
 
     verdict: Verdict
     ours: float | None = None
     interval: Interval | None = None
     detail: str = ""
     runs: pl.DataFrame | None = None
+    excluded: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether the runs contradict the claim."""
+        return self.verdict in (DIRECTION, REFUTED)
 
 
 def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
     """Compare a claim with the results of its campaign, a row per run as `gsdsl campaign export` writes them."""
     if not claim.campaign:
-        return Finding("not reproduced", detail="not run")
-    runs = None if results is None else select_runs(claim, results)
-    if runs is None or not len(runs):
-        return Finding("not reproduced", detail="its runs are not stored")
+        return Finding(NOT_RUN)
+    if results is None:
+        return Finding(NOT_RUN, detail="its runs are not stored")
+    runs, excluded = select_runs(claim, results)
+    if not len(runs):
+        if excluded:
+            return Finding(UNDECIDED, detail="no run counts", runs=runs, excluded=excluded)
+        return Finding(NOT_RUN, detail="its runs are not stored")
     if claim.kind in PAIRED:
-        return _compare_pairs(claim, runs)
-    if claim.kind == "growth":
-        return _growth(claim, runs)
-    if claim.kind == "total":
-        return _total(claim, runs)
-    return _absolute(claim, runs)
-
-
-COMPUTING = frozenset({"seconds", "build_seconds", "solve_seconds", "plan_seconds_mean", "plan_seconds_max"})
-
-
-def select_runs(claim: Claim, results: pl.DataFrame) -> pl.DataFrame:
-    """Return the complete runs of the claim's methods and factors, with the compared method or value as `ROLE`.
-
-    A run that ended with waiting jobs has the times of its computation, but not the cost of all jobs.
-    """
-    has_status = "status" in results.columns and claim.measure not in COMPUTING
-    runs = results.filter(is_finished() if has_status else pl.col("state") == "done")
-    if claim.methods:
-        runs = runs.filter(pl.col("method").is_in(claim.methods))
-    runs = restrict_rows(runs, claim.where).drop_nulls(claim.measure)
-    if not claim.value:
-        return runs.with_columns(pl.col("method").alias(ROLE))
-    return runs.with_columns(pl.col(claim.factor).cast(pl.String).alias(ROLE)).filter(pl.col(ROLE).is_in(claim.roles))
-
-
-def restrict_rows(rows: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the rows whose columns have the given value, or one of a list; 4 equals 4.0.
-
-    Raises KeyError for unknown columns, ValueError for a text in place of a number.
-    """
-    for name, value in where.items():
-        values = value if isinstance(value, list) else [value]
-        if rows.schema[name].is_numeric():
-            rows = rows.filter(pl.col(name).cast(pl.Float64).is_in([float(one) for one in values]))
-        else:
-            rows = rows.filter(pl.col(name).cast(pl.String).is_in([plain_text(one) for one in values]))
-    return rows
-
-
-def factors_of(results: pl.DataFrame) -> list[str]:
-    """Return the factors except the seed: the columns before `scenario`."""
-    return results.columns[: results.columns.index("scenario")]
+        finding = _compare_pairs(claim, runs)
+    elif claim.kind == "growth":
+        finding = _growth(claim, runs)
+    elif claim.kind == "total":
+        finding = _total(claim, runs)
+    else:
+        finding = _absolute(claim, runs)
+    return replace(finding, excluded=excluded)
 
 
 def _compare_pairs(claim: Claim, runs: pl.DataFrame) -> Finding:
@@ -93,99 +83,102 @@ def _compare_pairs(claim: Claim, runs: pl.DataFrame) -> Finding:
     parts = runs.partition_by(factors, maintain_order=True) if factors else [runs]
     complete = [part for part in map(_common_seeds, parts) if set(part[ROLE]) == set(claim.roles)]
     if not complete:
-        return Finding("not reproduced", detail="no cell has runs of all methods")
+        return Finding(UNDECIDED, detail="no cell has runs of all methods", runs=runs.head(0))
     if claim.kind == "order":
         return _order(claim, complete)
-    scaled = []
+    scaled, ratios = [], []
     for number, part in enumerate(complete):
         means = {name: _mean(part.filter(pl.col(ROLE) == name)[claim.measure]) for name in claim.roles}
         best = min(claim.against, key=means.__getitem__)
         reference = means[ours] if claim.kind == "ratio" else means[best]
         if not reference:
-            return Finding("not reproduced", detail="the mean of the reference is 0", runs=runs)
+            return Finding(UNDECIDED, detail="the mean of the reference is 0", runs=runs)
         rows = part.filter(pl.col(ROLE).is_in([ours, best]))
         role = pl.when(pl.col(ROLE) == ours).then(pl.lit("ours")).otherwise(pl.lit("theirs"))
-        scaled.append(rows.select(role.alias("method"), _instance(number), pl.col(claim.measure) / reference))
+        rows = rows.select(role.alias("method"), _instance(number), pl.col(claim.measure) / reference)
+        scaled.append(rows)
+        by_seed = rows.sort("seed").partition_by("method", as_dict=True)
+        ratios.append([by_seed[(name,)][claim.measure] for name in ("ours", "theirs")])
     pair = _difference(pl.concat(scaled), claim.measure, "ours", "theirs")
     runs = pl.concat(complete)
     if pair.mean is None:
-        return Finding("not reproduced", detail="no common seeds", runs=runs)
+        return Finding(UNDECIDED, detail="no common seeds", runs=runs)
+    own, other = (pl.concat(parts).to_numpy().astype(float) for parts in zip(*ratios, strict=True))
     if claim.kind == "ratio":
-        ratio, interval = 1.0 - pair.mean, _map_interval(pair.interval, 1.0, -1.0)
-        return _judge_size(claim, ratio, interval, pair, runs)
-    saving, interval = -100.0 * pair.mean, _map_interval(pair.interval, 0.0, -100.0)
-    if claim.kind == "equal":
-        reached = interval is not None and -claim.within <= interval.low and interval.high <= claim.within
-        near = abs(saving) <= claim.within
-        detail = "" if reached or not near else "the interval is wider than the claim allows"
-        return Finding("reproduced" if reached else "not reproduced", saving, interval, detail, runs)
-    return _judge_size(claim, saving, interval, pair, runs)
+        judged = _judge(claim, 1.0 - pair.mean, ratio_interval(other, own), runs)
+    else:
+        judged = _judge(claim, -100.0 * pair.mean, _saving(ratio_interval(own, other)), runs)
+    return judged if claim.kind == "equal" else _with_direction(claim, judged, pair)
 
 
-def _judge_size(
-    claim: Claim, ours: float, interval: Interval | None, pair: PairedDifference, runs: pl.DataFrame
-) -> Finding:
-    """Judge a saving or a ratio: the direction must be beyond chance, then the size decides."""
-    low, high = claim.published or (ours, ours)
+def _judge(claim: Claim, ours: float, interval: Interval | None, runs: pl.DataFrame) -> Finding:
+    """Judge a number by its interval: inside of the accepted range, outside of it, or neither."""
+    assert claim.accepted is not None
+    low, high = (end + sign * ROUNDING * max(1.0, abs(end)) for end, sign in zip(claim.accepted, (-1, 1), strict=True))
+    if interval is None and claim.exact:
+        interval = Interval(ours, ours)
+    if interval is None:
+        return Finding(UNDECIDED, ours, None, "too few seeds", runs)
+    if low <= interval.low and interval.high <= high:
+        return Finding(REPRODUCED, ours, interval, "", runs)
+    if interval.low <= high and low <= interval.high:
+        return Finding(UNDECIDED, ours, interval, "the interval is only partly in the range", runs)
+    return Finding(REFUTED, ours, interval, "larger" if ours > high else "smaller", runs)
+
+
+def _with_direction(claim: Claim, judged: Finding, pair: PairedDifference) -> Finding:
+    """Return the judgement of a saving or a ratio with what the runs say about the published direction."""
+    if judged.verdict == REPRODUCED or pair.verdict == "few":
+        return judged
+    assert claim.accepted is not None
+    low, high = claim.accepted
     neutral = 1.0 if claim.kind == "ratio" else 0.0
-    wanted = "better" if (low + high) / 2 > neutral else "worse"
-    if pair.verdict != wanted:
-        detail = {"few": "too few seeds", "unclear": "the runs cannot tell the methods apart", "equal": "equal"}
-        return Finding("not reproduced", ours, interval, detail.get(pair.verdict, "opposite direction"), runs)
-    if low == high:
-        low, high = low - TOLERANCE * abs(low), high + TOLERANCE * abs(high)
-    if low <= ours <= high:
-        return Finding("reproduced", ours, interval, "", runs)
-    size = "larger" if abs(ours - neutral) > max(abs(low - neutral), abs(high - neutral)) else "smaller"
-    return Finding("same direction", ours, interval, size, runs)
+    if low < neutral < high:
+        return judged
+    wanted = "better" if low >= neutral else "worse"
+    if judged.verdict == UNDECIDED:
+        detail = "only its direction is beyond chance" if pair.verdict == wanted else judged.detail
+        return replace(judged, detail=detail)
+    if pair.verdict == wanted:
+        assert judged.ours is not None
+        is_larger = abs(judged.ours - neutral) > max(abs(low - neutral), abs(high - neutral))
+        return replace(judged, verdict=DIRECTION, detail="larger" if is_larger else "smaller")
+    words = {"unclear": f"{judged.detail}, of unclear sign", "equal": "equal"}
+    return replace(judged, detail=words.get(pair.verdict, "opposite direction"))
 
 
 def _order(claim: Claim, complete: list[pl.DataFrame]) -> Finding:
-    """Whether `method` is below each of `against`: in all comparisons beyond chance, or in the means only."""
+    """Whether `method` is below each of `against`, in all comparisons beyond chance."""
     rows = pl.concat(part.select(_instance(number), claim.measure, method=ROLE) for number, part in enumerate(complete))
     pairs = {name: _difference(rows, claim.measure, claim.roles[0], name) for name in claim.against}
     runs = pl.concat(complete)
-    missed = [name for name, pair in pairs.items() if pair.verdict != "better"]
-    if not missed:
-        return Finding("reproduced", detail="each difference is beyond chance", runs=runs)
-    wrong = [name for name, pair in pairs.items() if pair.verdict == "worse" or (pair.mean or 0.0) >= 0.0]
+    wrong = [name for name, pair in pairs.items() if pair.verdict in ("worse", "equal")]
     if wrong:
-        return Finding("not reproduced", detail=f"not below {', '.join(wrong)}", runs=runs)
-    return Finding("same direction", detail=f"the runs cannot tell it from {', '.join(missed)}", runs=runs)
+        return Finding(REFUTED, detail=f"not below {', '.join(wrong)}", runs=runs)
+    unclear = [name for name, pair in pairs.items() if pair.verdict != "better"]
+    if unclear:
+        few = "too few seeds, " if any(pairs[name].verdict == "few" for name in unclear) else ""
+        return Finding(UNDECIDED, detail=f"{few}not clearly below {', '.join(unclear)}", runs=runs)
+    return Finding(REPRODUCED, detail="each difference is beyond chance", runs=runs)
 
 
 def _absolute(claim: Claim, runs: pl.DataFrame) -> Finding:
-    """Compare one number with the published one: at most, or near."""
+    """Compare one number with the accepted range; the largest value and the median of the runs have no interval."""
     values = runs[claim.measure].to_numpy().astype(float)
-    assert claim.published is not None
-    low, high = claim.published
-    if claim.kind == "most":
-        largest = float(values.max())
-        return Finding("reproduced" if largest <= high else "not reproduced", largest, None, "", runs)
-    if claim.kind == "median":
-        median = float(np.median(values))
-        return Finding("reproduced" if median <= high else "not reproduced", median, None, "", runs)
-    ours, interval = float(values.mean()), mean_interval(values)
-    if claim.kind == "mean":
-        return Finding("reproduced" if ours <= high else "not reproduced", ours, interval, "", runs)
-    if low == high:
-        low, high = low - TOLERANCE * abs(low), high + TOLERANCE * abs(high)
-    return Finding("reproduced" if low <= ours <= high else "not reproduced", ours, interval, "", runs)
+    if claim.kind in ("most", "median"):
+        assert claim.accepted is not None
+        ours = float(values.max() if claim.kind == "most" else np.median(values))
+        return Finding(REPRODUCED if ours <= claim.accepted[1] else REFUTED, ours, None, "", runs)
+    return _judge(claim, float(values.mean()), mean_interval(values), runs)
 
 
 def _growth(claim: Claim, runs: pl.DataFrame) -> Finding:
-    """Compare the exponent with the published one: in its range, or within `TOLERANCE` of a single number."""
-    assert claim.published is not None
+    """Compare the exponent with the published one."""
     cells = [name for name in factors_of(runs) if name not in (claim.factor, *claim.together)]
     exponents, used = growth_exponents(claim, runs, cells)
     if not len(exponents):
-        return Finding("not reproduced", detail=f"no seed has runs at two values of {claim.factor}")
-    ours, interval = float(exponents.mean()), mean_interval(exponents)
-    low, high = claim.published
-    if low == high:
-        low, high = low - TOLERANCE, high + TOLERANCE
-    detail = "" if low <= ours <= high else "larger" if ours > high else "smaller"
-    return Finding("not reproduced" if detail else "reproduced", ours, interval, detail, used)
+        return Finding(UNDECIDED, detail=f"no seed has runs at two values of {claim.factor}", runs=used)
+    return _judge(claim, float(exponents.mean()), mean_interval(exponents), used)
 
 
 def _total(claim: Claim, runs: pl.DataFrame) -> Finding:
@@ -193,9 +186,9 @@ def _total(claim: Claim, runs: pl.DataFrame) -> Finding:
     assert claim.published is not None
     total, arms = total_over_runs(claim, runs)
     if total is None:
-        return Finding("not reproduced", detail=f"{arms} arms have runs of fewer than two sizes", runs=runs)
+        return Finding(UNDECIDED, detail=f"{count_text(arms, 'arm')} with runs of fewer than two sizes", runs=runs)
     detail = "" if len(runs) == claim.runs else f"extrapolated from {len(runs)} of {claim.runs} runs"
-    return Finding("reproduced" if total <= claim.published[1] else "not reproduced", total, None, detail, runs)
+    return Finding(REPRODUCED if total <= claim.published[1] else REFUTED, total, None, detail, runs)
 
 
 def _mean(values: pl.Series) -> float:
@@ -222,8 +215,6 @@ def _difference(rows: pl.DataFrame, measure: str, method: str, baseline: str) ->
     return compared[method]
 
 
-def _map_interval(interval: Interval | None, offset: float, scale: float) -> Interval | None:
-    if interval is None:
-        return None
-    ends = sorted((offset + scale * interval.low, offset + scale * interval.high))
-    return Interval(ends[0], ends[1])
+def _saving(ratio: Interval | None) -> Interval | None:
+    """Return the interval of a saving in % from that of ours over theirs."""
+    return None if ratio is None else Interval(100.0 * (1.0 - ratio.high), 100.0 * (1.0 - ratio.low))
