@@ -68,6 +68,15 @@ def test_the_shipped_files(catalogue: str, seed: int) -> None:
     assert hours["time"].to_list() == pytest.approx([float(row["hours"]) for row in times], abs=1e-6)
 
 
+def test_weights_of_the_study_of_sharing() -> None:
+    """The same place in the other range, and nothing else changes."""
+    usual, other = draw("capacity_jobs", jobs=500), draw("capacity_jobs", jobs=500, weights="sharing")
+    share = (usual["weight"] - 0.36) / (1.08 - 0.36)
+    assert (other["weight"] / 3600).to_list() == pytest.approx((0.0254 + (0.0444 - 0.0254) * share).to_list())
+    assert (other["postponed_weight"] / other["weight"]).to_list() == pytest.approx([100] * 500)
+    assert other.drop("weight", "postponed_weight").equals(usual.drop("weight", "postponed_weight"))
+
+
 def test_ranges() -> None:
     jobs, times = draw("capacity_jobs", jobs=2000), draw("capacity_times", jobs=2000)
     assert jobs["weight"].is_between(0.36, 1.08).all()

@@ -18,6 +18,12 @@ _INSTANCE = (
     Option("nodes", "number of nodes; part of the seed", 0, least=0, shown="a tenth of the jobs"),
     Option("interarrival", "mean time between arrivals", 30.0, unit="s", least=0),
     _CATALOGUE,
+    Option(
+        "weights",
+        "range of the weights: that of 2019, 0.36 to 1.08 $/h, or that of the study of sharing, 91.44 to 159.84 $/h",
+        "capacity",
+        choices=("capacity", "sharing"),
+    ),
 )
 _SOURCE = (
     "rules of Jahani et al., Optimizing on-demand GPUs in the Cloud for Deep Learning Applications Training, 2019, for "
@@ -74,7 +80,7 @@ FORMATS: Mapping[str, Format] = {
                 "deadline", "time from arrival to due time, uniform from the shortest to twice the longest time", "h"
             ),
             FormatColumn("due", "arrival and deadline together", "h"),
-            FormatColumn("weight", "price of an hour of tardiness, uniform from 0.36 to 1.08", "$/h"),
+            FormatColumn("weight", "price of an hour of tardiness, uniform in the range of `weights`", "$/h"),
             FormatColumn(
                 "postponed_weight",
                 "price of an hour of possible tardiness of a postponed job: 100 times `weight`",

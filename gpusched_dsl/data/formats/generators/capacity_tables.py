@@ -41,6 +41,9 @@ SPEED = {  # relative to a K80, by application
     "Quadro P600": (0.40, 0.30, 0.25, 0.22),
     "GTX 1080Ti": (1.80, 2.90, 3.40, 2.60),
 }
+# Least weight and width of the range, $/h. `sharing`: 0.0254 to 0.0444 $/s, of F. Filippini, J. Anselmi, D. Ardagna,
+# B. Gaujal, A Stochastic Approach for Scheduling AI Training Jobs in GPU-based Systems, 2024.
+WEIGHTS = {"capacity": (0.36, 0.72), "sharing": (91.44, 68.4)}
 _DRAWS = 5  # words of 64 bits for each job
 
 
@@ -77,7 +80,8 @@ def draw(settings: Mapping[str, Setting]) -> DrawnJobs:
     hours = _hours(application, work, str(settings["catalogue"]))
     shortest, longest = hours.min(axis=1), hours.max(axis=1)
     length = shortest + u3 * (2 * longest - shortest)
-    return DrawnJobs(application, framework, work, np.cumsum(gaps), length, 0.36 + 0.72 * u4, hours)
+    lowest, width = WEIGHTS[str(settings["weights"])]
+    return DrawnJobs(application, framework, work, np.cumsum(gaps), length, lowest + width * u4, hours)
 
 
 def _hours(application: Ints, work: Floats, catalogue: str) -> Floats:
