@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,6 @@ import pytest
 from online_texts import run
 
 TYPES = {"A": (1, 0.5), "B": (2, 1.3), "C": (4, 2.1)}  # GPUs, $/h
-ORDERS = {
-    "FIFO": lambda job: (job.submitted,),
-    "EDF": lambda job: (job.due, job.submitted),
-    "PS": lambda job: (-job.weight, job.submitted),
-}
 
 
 @dataclass(frozen=True)
@@ -24,6 +20,13 @@ class Job:
     due: float
     weight: float
     time: dict[tuple[str, int], float]
+
+
+ORDERS: dict[str, Callable[[Job], tuple[float, ...]]] = {
+    "FIFO": lambda job: (job.submitted,),
+    "EDF": lambda job: (job.due, job.submitted),
+    "PS": lambda job: (-job.weight, job.submitted),
+}
 
 
 def drawn(seed: int) -> tuple[int, float, list[Job]]:
