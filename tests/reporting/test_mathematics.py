@@ -10,9 +10,11 @@ import pytest
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
+from gpusched_dsl.reporting.mathematics.citations import Citation, split_citation
 from gpusched_dsl.reporting.mathematics.formulation import Formulation, formulation
-from gpusched_dsl.reporting.mathematics.pages import pages
+from gpusched_dsl.reporting.mathematics.pages import family_pages, pages
 from gpusched_dsl.reporting.mathematics.rendering import to_latex, to_markdown
+from gpusched_dsl.reporting.mathematics.symbol_tables import BEGIN, END, symbol_table, with_symbols
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -161,3 +163,53 @@ def test_pages_are_in_step_with_the_models() -> None:
     folder = ROOT / "docs" / "models"
     kept = {p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8") for p in folder.rglob("*.md")}
     assert kept == made, "run `make docs`"
+
+
+def test_tables_of_symbols_are_in_step_with_the_models() -> None:
+    for path, text in family_pages(ROOT / "models").items():
+        assert path.read_text(encoding="utf-8") == text, "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    ("doc", "meaning", "symbol", "places"),
+    [
+        ("rent of a VM; c_v in (1)", "rent of a VM", "c_v", "(1)"),
+        ("at most 2; in a rack; x_jnv in (2) to (7), (P1)", "at most 2; in a rack", "x_jnv", "(2) to (7), (P1)"),
+        ("w_n in the objective", "", "w_n", "the objective"),
+        ("(4)", "", "", "(4)"),
+        ("first in the queue; Algorithm 2, line 10", "first in the queue", "", "Algorithm 2, line 10"),
+        ("late; Kiros (3.2) and section 3.1.4", "late", "", "Kiros (3.2) and section 3.1.4"),
+    ],
+)
+def test_texts_cite_a_paper(doc: str, meaning: str, symbol: str, places: str) -> None:
+    assert split_citation(doc) == (meaning, Citation(symbol, places))
+
+
+@pytest.mark.parametrize(
+    "doc", ["", "see (4)", "power [W]", "a job; see (4) there", "sized (1)", "by row; 5 of (7) rows"]
+)
+def test_other_texts_cite_nothing(doc: str) -> None:
+    assert split_citation(doc) == (doc, None)
+
+
+def test_a_table_of_symbols_has_symbols_as_declared_then_rows_by_number() -> None:
+    workspace = workspace_of("""
+        model A { set J "jobs; J in Table I"; param p[J] in h >= 0 "time; p_j in (2)"; var x[J] binary "x_j in (1)";
+          maximize most "the objective": sum[j in J] x[j];
+          constraint b "time; (10)": sum[j in J] p[j] * x[j] <= 1[h]; constraint a[j in J] "(2)": x[j] <= 1; }
+        model B extends A { var y >= 0; constraint c "(1)": y <= 1; }""")
+    table = symbol_table([formulation(workspace, name) for name in ("A", "B")])
+    assert [row.split(" | ")[:5] for row in table.split("\n")[2:]] == [
+        ["| `J`", "Table I", "`J`", "", "A, B |"],
+        ["| `p_j`", "(2)", "`p`", r"$`\mathrm{h}`$", "A, B |"],
+        ["| `x_j`", "(1)", "`x`", "", "A, B |"],
+        ["| ", "the objective", "`most`", "", "A, B |"],
+        ["| ", "(1)", "`c`", "", "B |"],
+        ["| ", "(2)", "`a`", "", "A, B |"],
+        ["| ", "(10)", "`b`", "", "A, B |"],
+    ]
+    assert with_symbols(f"a {BEGIN}{END} b {BEGIN}old{END}", []).count("old") == 0
+    text = to_markdown([formulation(workspace, "A")])
+    assert "**b**, (10) of the paper: time" in text
+    assert "p\\_j in (2)" in text
+    assert "(10) of the paper" in to_latex([formulation(workspace, "A")])

@@ -13,13 +13,14 @@ from gpusched_dsl.language.checking.flatten import FlatModel, HasModels, flatten
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.tree_walk import nodes_in
+from gpusched_dsl.reporting.mathematics.citations import Citation, split_citation
 from gpusched_dsl.reporting.mathematics.expressions import COMPARE, NEW_LINE, SUM, Formulas
 from gpusched_dsl.reporting.mathematics.symbols import symbol, unit
 
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """One declared name: its symbol with indices, their sets, its values and unit, and its meaning."""
+    """One declared name: its symbol with indices, their sets, its values and unit, its meaning, and its paper."""
 
     symbol: str
     over: str
@@ -27,6 +28,7 @@ class Notation:
     unit: str
     meaning: str
     name: str
+    cited: Citation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Equation:
     over: str
     meaning: str
     source: str
+    unit: str = ""
+    cited: Citation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +142,10 @@ class FormulationWriter:
         if decl.value is not None:
             values = f"= {self.formulas.of(decl.value)}"
         words = [w for w, is_set in (("ordered", decl.ordered), ("interchangeable", decl.identical)) if is_set]
-        meaning = "; ".join(filter(None, [decl.doc or "", ", ".join(words)]))
+        doc, cited = split_citation(decl.doc or "")
+        meaning = "; ".join(filter(None, [doc, ", ".join(words)]))
         text, over = self.head(decl.name.text, decl.indexing)
-        return Notation(text, over, values, "", meaning, decl.name.text)
+        return Notation(text, over, values, "", meaning, decl.name.text, cited)
 
     def parameter(self, decl: tree.ParamDecl) -> Notation:
         return self._notation(decl, self._values(decl.kind, decl.bounds, decl.within, decl.value, decl.default))
@@ -154,7 +159,8 @@ class FormulationWriter:
 
     def _notation(self, decl: tree.ParamDecl | tree.VarDecl | tree.RandomDecl, values: str) -> Notation:
         text, over = self.head(decl.name.text, decl.indexing)
-        return Notation(text, over, values, unit(decl.unit), decl.doc or "", decl.name.text)
+        meaning, cited = split_citation(decl.doc or "")
+        return Notation(text, over, values, unit(decl.unit), meaning, decl.name.text, cited)
 
     def _values(
         self,
@@ -217,7 +223,7 @@ class FormulationWriter:
     def definition(self, decl: tree.LetDecl) -> Equation:
         head, over = self.head(decl.name.text, decl.indexing)
         latex = f"{head} = {self.formulas.of(decl.value)}"
-        return Equation(0, decl.name.text, latex, over, decl.doc or "", _source(decl.span))
+        return _equation(decl.name.text, latex, over, decl.doc, decl.span, unit(decl.unit))
 
     def objective(self, decl: tree.ObjectiveDecl) -> Equation:
         sense = rf"\{decl.sense[:3]}"
@@ -228,11 +234,16 @@ class FormulationWriter:
             lines.append((sense if at == 0 else "") + r" \quad & " + ("" if at == 0 else "+ ") + value + label)
         latex = rf"\begin{{aligned}} {NEW_LINE.join(lines)} \end{{aligned}}" if lines else ""
         name = decl.name.text if decl.name is not None else "objective"
-        return Equation(0, name, latex, "", decl.doc or "", _source(decl.span))
+        return _equation(name, latex, "", decl.doc, decl.span)
 
     def constraint(self, decl: tree.ConstraintDecl) -> Equation:
         over = "" if decl.indexing is None else self.formulas.iterators(decl.indexing)
-        return Equation(0, decl.name.text, self.formulas.of(decl.body), over, decl.doc or "", _source(decl.span))
+        return _equation(decl.name.text, self.formulas.of(decl.body), over, decl.doc, decl.span)
+
+
+def _equation(name: str, latex: str, over: str, doc: str | None, span: Span, unit: str = "") -> Equation:
+    meaning, cited = split_citation(doc or "")
+    return Equation(0, name, latex, over, meaning, _source(span), unit, cited)
 
 
 def _source(span: Span) -> str:

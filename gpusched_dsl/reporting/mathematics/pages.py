@@ -6,8 +6,9 @@ from pathlib import Path
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.reporting.mathematics.formulation import formulation
+from gpusched_dsl.reporting.mathematics.formulation import Formulation, formulation
 from gpusched_dsl.reporting.mathematics.rendering import to_markdown
+from gpusched_dsl.reporting.mathematics.symbol_tables import with_symbols
 
 INDEX = "README.md"
 
@@ -19,16 +20,7 @@ def pages(folder: Path) -> dict[str, str]:
     """
     result: dict[str, str] = {}
     listed: list[str] = []
-    for path in sorted(folder.glob("*/*.gsm"), key=lambda p: (p.parent.name, p.name != "model.gsm", p.name)):
-        found = Diagnostics()
-        workspace = load_workspace(path, found)
-        found.raise_if_errors()
-        assert workspace.main is not None
-        own = [n for n, m in workspace.models.items() if m.span.source is workspace.main.source]
-        if not own:
-            continue
-        models = [formulation(workspace, name) for name in own]
-        file = path.relative_to(folder)
+    for file, models in _models(folder).items():
         name = file.with_suffix(".md").as_posix()
         result[name] = to_markdown(models, f"`{file.as_posix()}`")
         for model in models:
@@ -40,8 +32,32 @@ def pages(folder: Path) -> dict[str, str]:
     return result
 
 
+def family_pages(folder: Path) -> dict[Path, str]:
+    """Return the pages of the families, with their tables of a paper's symbols; raises DiagnosticError."""
+    models = _models(folder)
+    result: dict[Path, str] = {}
+    for page in sorted(folder.glob(f"*/{INDEX}")):
+        own = [m for file, of in models.items() if file.parent.name == page.parent.name for m in of]
+        result[page] = with_symbols(page.read_text(encoding="utf-8"), own)
+    return result
+
+
+def _models(folder: Path) -> dict[Path, list[Formulation]]:
+    """Return the models that each file of the families declares, by its path in the folder."""
+    result: dict[Path, list[Formulation]] = {}
+    for path in sorted(folder.glob("*/*.gsm"), key=lambda p: (p.parent.name, p.name != "model.gsm", p.name)):
+        found = Diagnostics()
+        workspace = load_workspace(path, found)
+        found.raise_if_errors()
+        assert workspace.main is not None
+        own = [n for n, m in workspace.models.items() if m.span.source is workspace.main.source]
+        if own:
+            result[path.relative_to(folder)] = [formulation(workspace, name) for name in own]
+    return result
+
+
 def write_pages(folder: Path, target: Path) -> None:
-    """Write the pages of a folder; pages of files that are gone are removed."""
+    """Write the pages of a folder and the tables of its families; pages of files that are gone are removed."""
     made = pages(folder)
     for old in target.rglob("*.md"):
         if old.relative_to(target).as_posix() not in made:
@@ -49,3 +65,5 @@ def write_pages(folder: Path, target: Path) -> None:
     for name, text in made.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / name).write_text(text, encoding="utf-8")
+    for path, text in family_pages(folder).items():
+        path.write_text(text, encoding="utf-8")

@@ -8,6 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from gpusched_dsl.reporting.mathematics.citations import Citation
 from gpusched_dsl.reporting.mathematics.formulation import Formulation
 from gpusched_dsl.reporting.mathematics.mathml import mathml
 from gpusched_dsl.reporting.mathematics.symbols import escape
@@ -46,6 +47,7 @@ _PREAMBLE = r"""\documentclass{article}
 def _markdown() -> Environment:
     # Markdown is no HTML: what could start a tag or end a table cell is escaped by the filters.
     made = Environment(loader=_TEMPLATES, undefined=StrictUndefined, trim_blocks=True, autoescape=False)
+    made.filters["citation"] = _citation
     made.filters["inline"] = lambda text: "" if not text else f"$`{text}`$".replace("|", r"\vert ")
     made.filters["text"] = _plain
     made.filters["cell"] = lambda text: _plain(text).replace("|", r"\|")
@@ -59,6 +61,7 @@ def _latex() -> Environment:
         block_start_string="<%", block_end_string="%>", variable_start_string="<<", variable_end_string=">>",
         comment_start_string="<#", comment_end_string="#>",
     )  # fmt: skip
+    made.filters["citation"] = _citation
     made.filters["inline"] = lambda text: "" if not text else f"${text}$"
     made.filters["tex"] = escape
     return made
@@ -69,6 +72,7 @@ def _html() -> Environment:
     made = Environment(
         loader=_TEMPLATES, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=True
     )
+    made.filters["citation"] = _citation
     made.filters["math"] = lambda text: Markup(mathml(text)) if text else ""
     made.filters["display"] = lambda text: Markup(mathml(text, display=True)) if text else ""
     return made
@@ -88,6 +92,10 @@ def _space(text: str) -> str:
             result.append(line)
         fenced ^= line.startswith("```")
     return "\n".join(result).strip() + "\n"
+
+
+def _citation(cited: Citation | None) -> str:
+    return "" if cited is None else f"{cited.symbol} in {cited.places}" if cited.symbol else cited.places
 
 
 def _plain(text: str) -> str:
