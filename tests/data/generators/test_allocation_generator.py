@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from drawing import draw
@@ -52,6 +54,44 @@ def test_uses() -> None:
         for use in ("gpu_util", "gpu_mem_util", "cpu_util"):
             assert (rows[f"{use}_peak"] >= rows[f"{use}_burst"]).all()
             assert rows[f"{use}_peak"].is_between(90, 100).all()
+
+
+def least(column: str, seed: int, sign: float = 1.0, **options: Any) -> Any:
+    """Return how many of 96 jobs have the smallest value of a column, times the sign, on each GPU that they fit."""
+    rows = draw("allocation_profiles", seed=seed, **options)
+    uses = ("gpu_util", "gpu_mem_util", "gpu_mem", "cpu_util")
+    rows = rows.with_columns(efficiency=pl.sum_horizontal(pl.col(f"{n}_peak") / pl.col(f"{n}_burst") for n in uses))
+    value = pl.when(pl.col("fits") == 1).then(sign * pl.col(column)).otherwise(math.inf)
+    return np.bincount(rows.select(value.alias("least"))["least"].to_numpy().reshape(96, 3).argmin(1), minlength=3)
+
+
+def test_the_jobs_on_each_gpu_are_those_of_the_tables() -> None:
+    """The integers that fit the averages: 12, 66, 18 by time (Table 12), 0, 54, 42 by efficiency (Table 10)."""
+    by_time = [least("exec_time", seed, networks="unseen", error=0.5) for seed in range(1, 61)]
+    assert np.mean(by_time, axis=0) == pytest.approx([12, 66, 18], abs=1.5)
+    by_efficiency = [least("efficiency", seed, -1.0) for seed in range(1, 61)]
+    assert np.mean(by_efficiency, axis=0) == pytest.approx([0, 54, 42], abs=2)
+    # Table 12: the averages of the GPUs and of all 96 jobs, rounded to 1e-2 or less; Table 10: the proposed model.
+    fits = [
+        (a, b, 96 - a - b)
+        for a in range(97)
+        for b in range(97 - a)
+        if abs(1137.847 * a + 10285.88 * b + 11487.41 * (96 - a - b) - 96 * 9367.663) < 96 * 0.01
+    ]
+    assert fits == [(12, 66, 18)]
+    assert [b for b in range(97) if abs(11135.98 * b + 19748.27 * (96 - b) - 96 * 14903.86) < 96 * 0.01] == [54]
+
+
+def test_unseen_networks_and_the_order_of_the_table() -> None:
+    exact = draw("allocation_profiles", networks="unseen", order="table", error=0.0)
+    times = exact["exec_time"].to_numpy().reshape(3, 32, 3)  # by network: the predictions do not know it
+    assert times[1] == pytest.approx(times[0])
+    assert times[2] == pytest.approx(times[0])
+    means = exact["actual_time"].to_numpy().reshape(3, 96).mean(axis=1)
+    assert means[0] < means[1] < means[2]  # trivial, alexnet, resnet32
+    known = draw("allocation_profiles", order="table", error=0.0)
+    assert known["actual_time"].equals(exact["actual_time"])
+    assert known["exec_time"].to_list() == pytest.approx(known["actual_time"].to_list())
 
 
 def test_the_first_jobs_do_not_depend_on_how_many_there_are() -> None:

@@ -10,6 +10,10 @@ _OPTIONS = (
     Option("seed", "seed of the random numbers", 1, least=0),
     Option("jobs", "number of jobs; after 96 the combinations of settings are repeated", 96, least=0),
     Option("error", "standard deviation of the logarithm of a prediction", 0.1, least=0),
+    Option("order", "of the settings: random, or that of the table, by network", "random", choices=("random", "table")),
+    Option(
+        "networks", "what predictions know: the network of a job (seen), or not", "seen", choices=("seen", "unseen")
+    ),
 )
 _SOURCE = (
     "Ferrino, Choe, Efficient GPU job allocation in Cloud using the predicted CPU and GPU usage properties, African "

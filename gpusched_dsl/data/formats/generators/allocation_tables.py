@@ -27,10 +27,16 @@ SETTINGS = tuple(
 SECONDS_OF_10_EPOCHS = {"trivial": 150.0, "alexnet": 400.0, "resnet32": 800.0}  # batches of 8 of ImageNet
 DATA_SET_FACTOR = {"ImageNet": 1.0, "Cifar10": 0.6}
 BATCH_FACTOR = {8: 1.0, 16: 0.8, 32: 0.75, 64: 0.73}
-# Bounds of the mean use in bursts by GPU model; memory as a share. The CPU of the RTX2070 is too slow for its GPU.
-GPU_USE = np.array([[85.0, 99.0], [15.0, 95.0], [60.0, 99.0]])
+# The networks of the jobs are not among those from which the paper's predictor has learned. `unseen`: it knows the
+# settings of a job, but takes every network for the mean of the three. With an error of 0.5 its smallest predictions
+# are on 12, 66 and 18 of 96 jobs, the only integers that fit the averages of Table 12.
+UNSEEN_FACTOR = np.array([1.0, 0.503, 1.064])
+# Bounds of the mean use in bursts by GPU model; memory as a share. The CPU of the RTX2070 is too slow for its GPU. They
+# make a GPU the most efficient one of 0, 54 and 42 of 96 jobs, the only integers that fit the averages of Table 10.
+GPU_USE = np.array([[85.0, 99.0], [15.0, 68.0], [60.0, 99.0]])
 MEMORY_USE = np.array([[0.94, 0.97], [0.65, 0.95], [0.94, 0.98]])
-BANDWIDTH_USE, CPU_USE = (30.0, 80.0), (30.0, 90.0)
+BANDWIDTH_USE = np.array([[80.0, 95.0], [30.0, 80.0], [30.0, 80.0]])
+CPU_USE = np.array([[85.0, 95.0], [30.0, 90.0], [30.0, 90.0]])
 PEAK_FROM = 90.0  # a sample above this share of the maximum is a peak, in %
 
 
@@ -58,8 +64,10 @@ def profiles(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     seed, count, kinds = int(settings["seed"]), int(settings["jobs"]), len(TYPES)
-    chosen = stream(seed, AllocationStream.ORDER).permutation(len(SETTINGS))[np.arange(count) % len(SETTINGS)]
-    base, fits = _seconds()[chosen], _fits()[chosen]
+    chosen = np.arange(count) % len(SETTINGS)
+    if settings["order"] == "random":
+        chosen = stream(seed, AllocationStream.ORDER).permutation(len(SETTINGS))[chosen]
+    base, fits = _seconds(SECONDS_OF_10_EPOCHS)[chosen], _fits()[chosen]
 
     def drawn(name: AllocationStream, bounds: Floats) -> Floats:
         place = stream(seed, name).random((count, kinds))
@@ -67,14 +75,18 @@ def profiles(settings: Mapping[str, Setting]) -> FormatTable:
         return found
 
     actual = base[:, None] * TIME_FACTOR * drawn(AllocationStream.TIMES, np.array([0.8, 1.2]))
+    expected = actual
+    if settings["networks"] == "unseen":
+        mean = sum(SECONDS_OF_10_EPOCHS.values()) / len(SECONDS_OF_10_EPOCHS)
+        expected = _seconds(dict.fromkeys(SECONDS_OF_10_EPOCHS, mean))[chosen, None] * UNSEEN_FACTOR
     error = float(settings["error"]) * stream(seed, AllocationStream.ERRORS).standard_normal((count, kinds))
     peak = drawn(AllocationStream.PEAKS, np.array([PEAK_FROM, 100.0]))
-    columns = {"fits": fits.astype(np.int64), "exec_time": actual * np.exp(error), "actual_time": actual}
+    columns = {"fits": fits.astype(np.int64), "exec_time": expected * np.exp(error), "actual_time": actual}
     shares: dict[str, tuple[Floats, Floats | float]] = {
         "gpu_util": (drawn(AllocationStream.GPU_USE, GPU_USE), 1.0),
-        "gpu_mem_util": (drawn(AllocationStream.BANDWIDTH, np.array(BANDWIDTH_USE)), 1.0),
+        "gpu_mem_util": (drawn(AllocationStream.BANDWIDTH, BANDWIDTH_USE), 1.0),
         "gpu_mem": (100 * drawn(AllocationStream.MEMORY, MEMORY_USE), MEMORY_MB / 100),
-        "cpu_util": (drawn(AllocationStream.CPU_USE, np.array(CPU_USE)), 1.0),
+        "cpu_util": (drawn(AllocationStream.CPU_USE, CPU_USE), 1.0),
     }
     for name, (burst, scale) in shares.items():
         # Memory does not vary during training: without a burst above the limit there is no peak.
@@ -91,11 +103,14 @@ def profiles(settings: Mapping[str, Setting]) -> FormatTable:
     return FormatTable(frame, frame.height)
 
 
-def _seconds() -> Floats:
-    """Execution times of the settings on a GTX1080: twice the epochs take twice the time."""
+def _seconds(networks: Mapping[str, float]) -> Floats:
+    """Execution times of the settings on a GTX1080: twice the epochs take twice the time.
+
+    `networks` has the seconds of 10 epochs of ImageNet in batches of 8.
+    """
     return np.array(
         [
-            SECONDS_OF_10_EPOCHS[network] * DATA_SET_FACTOR[data] * BATCH_FACTOR[batch] * epochs / 10
+            networks[network] * DATA_SET_FACTOR[data] * BATCH_FACTOR[batch] * epochs / 10
             for network, data, _, batch, epochs in SETTINGS
         ]
     )
