@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from gpusched_dsl.drivers.capacity import capacity_of
 from gpusched_dsl.drivers.observed_jobs import ClusterHistory, JobHistory, Stay
 from gpusched_dsl.drivers.observed_plans import NAME, ObservedPlanner, ObservedStays, index_columns, observed_values
 from gpusched_dsl.drivers.occupancy import Occupancy, gpu_hours
+from gpusched_dsl.drivers.precedence import Precedence
 from gpusched_dsl.drivers.shared_loop import SharedCluster, SharedLoop
 from gpusched_dsl.drivers.slot_comparison import TimedValues, node_outages, observed_slots, run_slots
 from gpusched_dsl.ir.arrays import Floats
@@ -46,6 +47,7 @@ from gpusched_dsl.reporting.runs.summary import broken_text
 NOTHING = "GSM5411"
 
 
+WEEK = 7 * 24 * 3600.0  # s
 MOST_LEFT_OUT = 0.1  # share of the GPU hours: with more of them left out, no method is called better
 
 
@@ -203,11 +205,12 @@ class _Compared:
         excluded = np.zeros((len(order), len(model.nodes)), dtype=np.bool_)
         for job in self.jobs:
             excluded[order[job.name]] = [node in self.excluded_nodes(job, model.nodes) for node in model.nodes]
-        if not len(occupied.times) and not excluded.any():
+        waits = Precedence.of(self.jobs, order)
+        if not len(occupied.times) and not excluded.any() and not waits:
             return None
         capacity = np.array([model.gpus.get(node, 0) for node in model.nodes], dtype=np.float64)
         by_clock = Occupancy((occupied.times - self.start) * seconds, occupied.gpus)
-        return SharedCluster(by_clock, capacity, model.parameter, excluded, self.checkpoints)
+        return SharedCluster(by_clock, capacity, model.parameter, excluded, self.checkpoints, waits)
 
     def excluded_nodes(self, job: JobHistory, nodes: Sequence[str]) -> frozenset[str]:
         """The nodes that a job demands not to use; if it was never seen waiting, those with GPUs of another type.
@@ -222,15 +225,17 @@ class _Compared:
 
 
 def _without_demands(jobs: list[JobHistory], history: ClusterHistory, setup: RunSetup) -> list[JobHistory]:
-    """Return the jobs that may run on all nodes: plans by slots cannot be corrected. The others count as left out.
+    """Return the jobs that may run on all nodes and wait for no others: plans by slots cannot be corrected.
+
+    The others count as left out.
 
     Raises DiagnosticError (GSM5411) if none remains.
     """
     nodes = capacity_of(setup.placement, setup.base).nodes
     every = _Compared(jobs, (), history, 0.0, False)
-    found = [job for job in jobs if not every.excluded_nodes(job, nodes)]
+    found = [job for job in jobs if not (job.after or job.limit or every.excluded_nodes(job, nodes))]
     if not found:
-        message = "there is no job to compare: all jobs demand certain nodes, which plans by slots do not know"
+        message = "there is no job to compare: all demand certain nodes or wait for others, unknown to plans by slots"
         help = "compare with a block without a window"
         raise DiagnosticError([Diagnostic(NOTHING, message, help=help)])
     return found
@@ -290,7 +295,10 @@ def _run(workspace: Workspace, config: RunConfig, compared: _Compared, *, observ
     samples, halted = CostSamples(), 0
     if setup.window is None:
         shared = None if observed else compared.shared_cluster(setup, order, seconds)
-        make = EventLoop if shared is None else partial(SharedLoop, shared=shared)
+        most_idle = (compared.history.until - start + WEEK) * seconds  # rules repeat by the week
+        make: Callable[..., EventLoop] = partial(EventLoop, most_idle=most_idle)
+        if shared is not None:
+            make = partial(SharedLoop, shared=shared, most_idle=most_idle)
         loop = loop_of(setup, on_plan=samples, fast=False, event_loop=make)
         outcome, halted = loop.run(), loop.interruptions if isinstance(loop, SharedLoop) else 0
     else:

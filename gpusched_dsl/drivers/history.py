@@ -26,6 +26,7 @@ class HistoryWriter:
     _sets: dict[frozenset[str], int] = field(default_factory=dict)
     _types: dict[str, str] = field(default_factory=dict)
     _gone: set[str] = field(default_factory=set)
+    _after: dict[str, frozenset[str]] = field(default_factory=dict)  # what each job had to wait for so far
 
     def __post_init__(self) -> None:
         names: dict[int, frozenset[str]] = {}
@@ -40,6 +41,8 @@ class HistoryWriter:
                 self._last[line["job"]] = [line[key] for key in _COMPARED]
                 if "misfits" in line:
                     self._misfits[line["job"]] = names[line["misfits"]]
+                if "after" in line:
+                    self._after[line["job"]] = frozenset(line["after"])
         self._sets = {found: number for number, found in names.items()}
 
     def write(self, observation: Observation, now: float) -> None:
@@ -56,8 +59,13 @@ class HistoryWriter:
             line = _line_of(job)
             compared = [line[key] for key in _COMPARED]
             is_shrunk = job.state is JobState.PENDING and self._shrink_misfits(job)
-            if known == compared and not is_shrunk and job.name not in self._gone:
+            is_later = self._grow_after(job)
+            if known == compared and not is_shrunk and not is_later and job.name not in self._gone:
                 continue
+            if is_later:
+                line["after"] = sorted(self._after[job.name])
+            if limit := job.fields.get("array_limit"):
+                line |= {"array": job.fields["array_job"], "limit": limit}
             if is_shrunk:
                 line["misfits"] = self._number_of(self._misfits[job.name], lines)
             if known is None:
@@ -81,6 +89,13 @@ class HistoryWriter:
         now = frozenset(job.misfits) if before is None else before.intersection(job.misfits)
         self._misfits[job.name] = now
         return now != before
+
+    def _grow_after(self, job: ObservedJob) -> bool:
+        """Keep the jobs that had to end before a job so far; return whether there are new ones."""
+        before = self._after.get(job.name, frozenset())
+        if new := before.union(job.after) - before:
+            self._after[job.name] = before | new
+        return bool(new)
 
     def _number_of(self, names: frozenset[str], lines: list[dict[str, Any]]) -> int:
         if names not in self._sets:
@@ -107,6 +122,7 @@ class HistoryWriter:
         if len(self._last) > 2 * len(observation.jobs) + 1000:
             self._last = {name: last for name, last in self._last.items() if name in observation.jobs}
             self._misfits = {name: nodes for name, nodes in self._misfits.items() if name in observation.jobs}
+            self._after = {name: others for name, others in self._after.items() if name in observation.jobs}
             self._gone &= self._last.keys()
 
 

@@ -25,6 +25,7 @@ class JobHistory:
     It `arrived` when it was submitted, or when it no longer waited for another job, a time or a limit of its array.
 
     `misfits` are the nodes on which it could not run all the time that it waited, None if it was never seen waiting.
+    It had to wait for the ends of the jobs `after`; at most `limit` tasks of its `array` run at once (0: any number).
     `gone` is the time since when the cluster has not shown it, None while it does.
     """
 
@@ -37,6 +38,9 @@ class JobHistory:
     state: str = ""
     misfits: frozenset[str] | None = None
     gone: float | None = None
+    after: frozenset[str] = frozenset()
+    array: str = ""
+    limit: int = 0
     _running: tuple[float, Allocation] | None = None
 
     @property
@@ -53,6 +57,9 @@ class JobHistory:
         if "values" in line:
             self.values = line["values"]
         self.left_out = line.get("left_out", self.left_out)
+        self.after |= frozenset(line.get("after", ()))
+        self.array = line.get("array", self.array)
+        self.limit = max(self.limit, int(line.get("limit", 0)))
         started, nodes, at = line.get("started"), line.get("nodes") or {}, float(line["at"])
         is_running = state is JobState.RUNNING
         if self.state == JobState.BLOCKED and state is not JobState.BLOCKED and not self.stays:

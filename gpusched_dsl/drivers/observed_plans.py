@@ -82,6 +82,13 @@ def observed_values(evaluator: PlacementEvaluator, columns: Sequence[Codes], gpu
     return np.divide(gpus, of_worker, out=gpus.copy(), where=of_worker > 0)
 
 
+def gpus_of_rows(evaluator: PlacementEvaluator, columns: Sequence[Codes], values: Floats) -> Floats:
+    """The GPUs of rows of the placement's family with these values, the inverse of `observed_values`."""
+    placement, uses = evaluator.placement, evaluator.placement.value("uses")
+    workers = values if placement.has_gangs else np.ones(len(values))
+    return workers if uses is None else workers * evaluator.ev.number_column(uses, evaluator.frame(columns))
+
+
 @dataclass(eq=False)
 class _ObservedPlans:
     """A planner of what the cluster did."""

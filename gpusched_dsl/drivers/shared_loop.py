@@ -1,8 +1,8 @@
 """A simulated run on a cluster that left-out work shares, and on which jobs may not run everywhere.
 
 At its recorded times left-out work takes its GPUs, whatever runs there: what does not fit any more is halted, the job
-that has started last first. No plan puts a job on a node that its demands exclude: it goes to another node with enough
-free GPUs, or it waits, and the plan is made again without it.
+that has started last first. A job that has to wait for others is in no plan. No plan puts a job on a node that
+its demands exclude: it goes to another node with enough free GPUs, or it waits, and the plan is made again without it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.drivers.observed_plans import gpus_of_rows
 from gpusched_dsl.drivers.occupancy import Occupancy
+from gpusched_dsl.drivers.precedence import Precedence
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints, Values
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.online.data.base import Base
@@ -34,7 +36,7 @@ class SharedCluster:
     """`occupied` is what left-out work takes, its times by the clock of the run. `capacity` has the GPUs of each node.
 
     `parameter` gives them to plans; without it ("") a node of which any GPU is taken is down. `excluded[j, n]`: job j
-    must not run on node n. With `checkpoints`, halted jobs keep their progress.
+    must not run on node n. With `checkpoints`, halted jobs keep their progress. `waits`: which jobs wait for others.
     """
 
     occupied: Occupancy
@@ -42,6 +44,7 @@ class SharedCluster:
     parameter: str
     excluded: Bools
     checkpoints: bool = False
+    waits: Precedence = field(default_factory=Precedence)
 
 
 @dataclass(eq=False)
@@ -74,8 +77,9 @@ class SharedLoop(EventLoop):
 
     def plan_elements(self) -> dict[str, Codes]:
         found = super().plan_elements()
-        if len(self.hidden):
-            found[self.jobs_root] = np.setdiff1d(found[self.jobs_root], self.hidden)
+        blocked = self.shared.waits.blocked(self.world.present(), self.world.status == RUNNING)
+        if len(self.hidden) or len(blocked):
+            found[self.jobs_root] = np.setdiff1d(found[self.jobs_root], np.concatenate((self.hidden, blocked)))
         return found
 
     def next_time(self) -> float:
@@ -218,10 +222,11 @@ class ObedientPlanner:
             return plan, None
         kept = rows.take(~wrong)
         moved = self._place(rows.take(wrong), kept)
-        found = self._plan_of(plan, kept.with_rows(moved), part)
+        found = self._plan_of(plan, kept.of_complete(moved, rows), part)
         if len(moved.jobs) and rows_broken_for_certain(request.instance, found) is not None:
-            moved, found = moved.take(np.zeros(len(moved.jobs), dtype=np.bool_)), self._plan_of(plan, kept, part)
-        left = rows.take(wrong & ~np.isin(rows.jobs, moved.jobs))
+            moved = moved.take(np.zeros(len(moved.jobs), dtype=np.bool_))
+            found = self._plan_of(plan, kept.of_complete(moved, rows), part)
+        left = rows.take(np.isin(rows.jobs, rows.jobs[wrong]) & ~np.isin(rows.jobs, moved.jobs))
         return found, left if len(left.jobs) else None
 
     def _fill(self, plan: Plan, misplaced: Sequence[_Rows], part: InstanceView, request: PlanningRequest) -> Plan:
@@ -246,27 +251,37 @@ class ObedientPlanner:
         if given is None or job_at is None or node_at is None or not len(given.values):
             return None
         outer = loop.codes.outer(placement.variable, given, part)
-        if placement.has_gangs or not loop.shared.parameter:
+        if not loop.shared.parameter:
             uses = np.full(len(given.values), np.inf)  # no other node has so many GPUs
         else:
             reader = AllocationReader(loop.online, request.instance.store, loop.base.limits, part)
-            uses = reader.allocations_of(given.codes).uses
+            uses = gpus_of_rows(reader, given.codes, given.values)
         return _Rows(outer.codes, outer.values, uses, job_at, node_at)
 
     def _place(self, rows: _Rows, others: _Rows) -> _Rows:
-        """The rows that fit on allowed nodes beside others, one after the other: where the job runs, else best fit."""
+        """The rows that fit on allowed nodes beside others, one after the other: where the job runs, else best fit.
+
+        The rows of a gang are on different nodes, and all of them fit or none.
+        """
         loop = self.loop
         up = loop.nodes.are_up(loop.places_root, np.arange(len(loop.left)))
         free = np.where(up, loop.left, 0.0)
         free -= np.bincount(others.nodes, weights=others.uses, minlength=len(free))
         nodes, fits = rows.nodes.copy(), np.zeros(len(rows.jobs), dtype=np.bool_)
-        for row, job in enumerate(rows.jobs.tolist()):
-            choices = np.flatnonzero(~loop.shared.excluded[job] & up & (free >= rows.uses[row] - 1e-9))
-            if len(choices):
+        for job in dict.fromkeys(rows.jobs.tolist()):
+            usable = ~loop.shared.excluded[job] & up
+            usable[others.nodes[others.jobs == job]] = False
+            mine, left = np.flatnonzero(rows.jobs == job), free.copy()
+            for row in mine.tolist():
+                choices = np.flatnonzero(usable & (left >= rows.uses[row] - 1e-9))
+                if not len(choices):
+                    break
                 own = loop.world.status[job] == RUNNING and loop.world.place[job] in choices
-                nodes[row] = loop.world.place[job] if own else choices[np.argmin(free[choices])]
-                free[nodes[row]] -= rows.uses[row]
-                fits[row] = True
+                nodes[row] = loop.world.place[job] if own else choices[np.argmin(left[choices])]
+                left[nodes[row]] -= rows.uses[row]
+                usable[nodes[row]] = False
+            else:
+                free, fits[mine] = left, True
         codes = tuple(nodes if at == rows.node_at else column for at, column in enumerate(rows.codes))
         return replace(rows, codes=codes).take(fits)
 
@@ -298,6 +313,12 @@ class _Rows:
     def take(self, which: Bools | Ints) -> _Rows:
         codes = tuple(column[which] for column in self.codes)
         return replace(self, codes=codes, values=self.values[which], uses=self.uses[which])
+
+    def of_complete(self, moved: _Rows, before: _Rows) -> _Rows:
+        """These rows and the moved ones, without jobs that had more rows before: a part of a gang does not run."""
+        found = self.with_rows(moved)
+        count = np.bincount(found.jobs, minlength=int(before.jobs.max()) + 1)
+        return found.take(count[found.jobs] == np.bincount(before.jobs)[found.jobs])
 
     def with_rows(self, more: _Rows) -> _Rows:
         codes = tuple(np.concatenate(pair) for pair in zip(self.codes, more.codes, strict=True))

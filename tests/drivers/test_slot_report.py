@@ -120,7 +120,7 @@ def test_jobs_that_demand_nodes_are_left_out(
     run_driver(path, cluster, 40, acts=False)
     as_simulator({"it": cluster}, monkeypatch)
     assert main(["drive", str(path), "--report", "--methods", "highs"]) == 1
-    assert "all jobs demand certain nodes, which plans by slots do not know" in capsys.readouterr().err
+    assert "all demand certain nodes or wait for others, unknown to plans by slots" in capsys.readouterr().err
 
 
 def test_gangs_are_compared_by_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

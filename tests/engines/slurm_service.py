@@ -1,4 +1,7 @@
-"""A real Slurm for tests: a controller and several nodes on the loopback interface of this machine."""
+"""A real Slurm for tests: a controller and several nodes on the loopback interface of this machine.
+
+With accounting, a database runs beside it: limits of accounts and QOS are enforced, and `sacct` has a history.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,20 +21,27 @@ import pytest
 
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo", "squeue", "scontrol")
-PROGRAMS = {name: shutil.which(name, path=PATH) for name in (*NEEDED, "slurmrestd")}
+ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db", "sacctmgr", "sacct")
+PROGRAMS = {name: shutil.which(name, path=PATH) for name in (*NEEDED, *ACCOUNTING, "slurmrestd")}
 ABSENT = [name for name in NEEDED if PROGRAMS[name] is None]
 NEEDS_SLURM = pytest.mark.skipif(bool(ABSENT), reason=f"Slurm is not installed: no {', '.join(ABSENT)}")
 
 
+NO_ACCOUNTING = [name for name in (*NEEDED, *ACCOUNTING) if PROGRAMS[name] is None]
+NEEDS_ACCOUNTING = pytest.mark.skipif(bool(NO_ACCOUNTING), reason=f"not installed: {', '.join(NO_ACCOUNTING)}")
+
+
 @dataclass
 class SlurmService:
-    """A running cluster in a folder; `gpus` of each node, 0 for none."""
+    """A running cluster in a folder; `gpus` of each node, 0 for none, and the type of the GPUs of each node."""
 
     folder: Path
     nodes: int
     gpus: int
     port: int
     cpus: int
+    types: Sequence[str] = ()
+    accounting: bool = False
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -82,6 +92,13 @@ class SlurmService:
         logs = "\n".join(p.read_text(errors="replace")[-2000:] for p in (self.folder / "log").iterdir())
         pytest.fail(f"Slurm did not start: {shown}\n{logs}")
 
+    def wait_until(self, what: str, done: Callable[[], bool], seconds: float = 60.0) -> None:
+        end = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > end:
+                pytest.fail(f"{what} did not start")
+            time.sleep(0.3)
+
     def end(self) -> None:
         for started in self.running.values():
             started.terminate()
@@ -116,8 +133,11 @@ def _is_free(port: int) -> bool:
 
 
 @contextlib.contextmanager
-def slurm_service(folder: Path, *, nodes: int = 3, gpus: int = 0, cpus: int = 4) -> Iterator[SlurmService]:
-    """A cluster that runs until the end of the block."""
+def slurm_service(
+    folder: Path, *, nodes: int = 3, gpus: int = 0, cpus: int = 4, types: Sequence[str] = (), accounting: bool = False
+) -> Iterator[SlurmService]:
+    """A cluster that runs until the end of the block; with `types`, one for each node."""
+    types = types or ["h200"] * nodes
     for name in ("state", "log", "run", "spool", "dev"):
         (folder / name).mkdir()
     key = folder / "munge.key"
@@ -125,14 +145,14 @@ def slurm_service(folder: Path, *, nodes: int = 3, gpus: int = 0, cpus: int = 4)
     key.chmod(0o600)
     for shared in (folder, folder / "run"):
         shared.chmod(0o711)
-    service = SlurmService(folder, nodes, gpus, free_ports(nodes + 1), cpus)
+    service = SlurmService(folder, len(types), gpus, free_ports(len(types) + 3), cpus, types, accounting)
     (folder / "slurm.conf").write_text(_configuration(service), encoding="utf-8")
     (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n", encoding="utf-8")
     for number in range(gpus):
         (folder / "dev" / f"gpu{number}").touch()
     devices = f"File={folder}/dev/gpu[0-{gpus - 1}]"
-    resources = f"AutoDetect=off\nNodeName=g[1-{nodes}] Name=gpu Type=h200 {devices}\n" if gpus else ""
-    (folder / "gres.conf").write_text(resources, encoding="utf-8")
+    of_nodes = [f"NodeName=g{n} Name=gpu Type={kind} {devices}" for n, kind in enumerate(types, 1)] if gpus else []
+    (folder / "gres.conf").write_text("\n".join(["AutoDetect=off", *of_nodes, ""]), encoding="utf-8")
     try:
         service.start(
             "munged", "munged", "--foreground", "--force", f"--socket={folder}/run/munge.sock", f"--key-file={key}",
@@ -140,9 +160,11 @@ def slurm_service(folder: Path, *, nodes: int = 3, gpus: int = 0, cpus: int = 4)
             f"--seed-file={folder}/run/munged.seed", "--num-threads=2",
         )  # fmt: skip
         time.sleep(1.0)
+        if accounting:
+            _start_accounting(service)
         service.start_controller(clear=True)
         time.sleep(1.0)
-        for number in range(1, nodes + 1):
+        for number in range(1, len(types) + 1):
             service.start(f"slurmd-g{number}", "slurmd", "-D", "-N", f"g{number}")
         service.wait_for_nodes()
         yield service
@@ -150,10 +172,65 @@ def slurm_service(folder: Path, *, nodes: int = 3, gpus: int = 0, cpus: int = 4)
         service.end()
 
 
+def _start_accounting(service: SlurmService) -> None:
+    """Start the database and its daemon, and register the cluster."""
+    folder, database, port = service.folder, service.port + service.nodes + 1, service.port + service.nodes + 2
+    user = getpass.getuser()
+    (folder / "slurmdbd.conf").write_text(
+        f"""AuthType=auth/munge
+AuthInfo=socket={folder}/run/munge.sock
+DbdHost=localhost
+DbdPort={port}
+SlurmUser={user}
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={database}
+StorageUser=slurm
+StoragePass=slurm
+LogFile={folder}/log/slurmdbd.log
+PidFile={folder}/run/slurmdbd.pid
+"""
+    )
+    (folder / "slurmdbd.conf").chmod(0o600)
+    (folder / "first.sql").write_text(
+        "CREATE USER slurm@localhost IDENTIFIED BY 'slurm';\nGRANT ALL ON *.* TO slurm@localhost;\n"
+    )
+    data = (f"--datadir={folder}/database", f"--user={user}")
+    service.run("mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal", *data)
+    service.start(
+        "mariadbd", "mariadbd", "--no-defaults", *data, f"--socket={folder}/run/sql", f"--port={database}",
+        "--bind-address=127.0.0.1", f"--init-file={folder}/first.sql", f"--pid-file={folder}/run/mariadbd.pid",
+        "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
+    )  # fmt: skip
+    service.wait_until("the database", lambda: not _is_free(database))
+    service.start("slurmdbd", "slurmdbd", "-D")
+    service.wait_until(
+        "slurmdbd", lambda: "test" in service.run("sacctmgr", "-i", "add", "cluster", "test", check=False)
+    )
+
+
 def _configuration(service: SlurmService) -> str:
     folder, port, nodes, cpus = service.folder, service.port, service.nodes, service.cpus
     user, host = getpass.getuser(), socket.gethostname().partition(".")[0]
-    gres = f" Gres=gpu:h200:{service.gpus}" if service.gpus else ""
+    common = (
+        f"NodeHostname={host} NodeAddr=127.0.0.1 CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} "
+        "ThreadsPerCore=1 RealMemory=4000 State=UNKNOWN"
+    )
+    lines = "\n".join(
+        f"NodeName=g{n} Port={port + n} {common}" + (f" Gres=gpu:{kind}:{service.gpus}" if service.gpus else "")
+        for n, kind in enumerate(service.types, 1)
+    )
+    tracked = ",".join(["gres/gpu", *(f"gres/gpu:{kind}" for kind in dict.fromkeys(service.types))])
+    accounting = (
+        f"""AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=localhost
+AccountingStoragePass={folder}/run/munge.sock
+AccountingStoragePort={port + nodes + 2}
+AccountingStorageTRES={tracked}
+AccountingStorageEnforce=associations,limits,qos"""
+        if service.accounting
+        else "AccountingStorageType=accounting_storage/none"
+    )
     return f"""
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -177,7 +254,7 @@ SelectTypeParameters=CR_Core_Memory
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
+{accounting}
 JobCompType=jobcomp/none
 MpiDefault=none
 SwitchType=switch/none
@@ -186,6 +263,6 @@ KillWait=2
 MinJobAge=3600
 JobRequeue=1
 SlurmdParameters=config_overrides
-NodeName=g[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{port + 1}-{port + nodes}] CPUs={cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=4000{gres} State=UNKNOWN
+{lines}
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-"""  # noqa: E501
+"""

@@ -68,12 +68,14 @@ def separate(job: ObservedJob, tasks: Iterable[range], unread: list[str]) -> Ite
 def apply_limits(jobs: dict[str, ObservedJob], limits: Mapping[str, int]) -> None:
     """Block the waiting tasks of each array beyond its limit. Those that may start at once stay, then the first ones.
 
-    `limits` are by the id of the array.
+    `limits` are by the id of the array, and become the field `array_limit` of its tasks.
     """
     waiting: dict[str, list[str]] = {array: [] for array in limits}
     running = dict.fromkeys(limits, 0)
     for name, job in jobs.items():
         array = name.partition("_")[0]
+        if array in limits:
+            jobs[name] = job = replace(job, fields={**job.fields, "array_limit": limits[array]})
         if array in limits and job.state is JobState.PENDING and not job.unsupported:
             waiting[array].append(name)
         elif array in limits and (job.state is JobState.RUNNING or job.allocation):

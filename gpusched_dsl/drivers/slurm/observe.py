@@ -70,6 +70,7 @@ FIELDS = frozenset(
         *TEXTS,
         "array_job",
         "array_task",
+        "array_limit",
         "time_limit",
         "priority",
         "nodes_wanted",

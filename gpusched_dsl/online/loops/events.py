@@ -7,7 +7,7 @@ A. Jahani et al. (2019) and F. Filippini et al. (2024) describe it for their mod
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,10 +27,12 @@ MOST_IDLE_PERIODS = 10_000  # after which jobs that no plan starts are given up
 class EventLoop(SimulationLoop):
     """Runs until all jobs are done, `stop` returns True, or no event can follow.
 
-    `fast_replay` returns the outcome of the complete run, or the reasons why each event needs a plan.
+    `fast_replay` returns the outcome of the complete run, or the reasons why each event needs a plan. Jobs that no
+    plan starts are given up after MOST_IDLE_PERIODS, or earlier, after the time `most_idle` without a start or an end.
     """
 
     fast_replay: Callable[[EventLoop], RunOutcome | Sequence[str]] | None = None
+    most_idle: float = field(default=np.inf, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,7 +90,7 @@ class EventLoop(SimulationLoop):
         world, period = self.world, self.mean_period
         if not np.isfinite(period) or len(world.running):
             return False
-        if world.now - world.last_change() < MOST_IDLE_PERIODS * period:
+        if world.now - world.last_change() < min(MOST_IDLE_PERIODS * period, self.most_idle):
             return False
         return bool(np.isinf(world.next_arrival()) and np.isinf(world.request).all())
 
