@@ -200,13 +200,13 @@ def test_a_table_of_symbols_has_symbols_as_declared_then_rows_by_number() -> Non
         model B extends A { var y >= 0; constraint c "(1)": y <= 1; }""")
     table = symbol_table([formulation(workspace, name) for name in ("A", "B")])
     assert [row.split(" | ")[:5] for row in table.split("\n")[2:]] == [
-        ["| `J`", "Table I", "`J`", "", "A, B |"],
-        ["| `p_j`", "(2)", "`p`", r"$`\mathrm{h}`$", "A, B |"],
-        ["| `x_j`", "(1)", "`x`", "", "A, B |"],
-        ["| ", "the objective", "`most`", "", "A, B |"],
-        ["| ", "(1)", "`c`", "", "B |"],
-        ["| ", "(2)", "`a`", "", "A, B |"],
-        ["| ", "(10)", "`b`", "", "A, B |"],
+        ["| `J`", "Table I", "`J`", "", "`<text>` |"],
+        ["| `p_j`", "(2)", "`p`", r"$`\mathrm{h}`$", "`<text>` |"],
+        ["| `x_j`", "(1)", "`x`", "", "`<text>` |"],
+        ["| ", "the objective", "`most`", "", "`<text>` |"],
+        ["| ", "(1)", "`c`", "", "`<text>` |"],
+        ["| ", "(2)", "`a`", "", "`<text>` |"],
+        ["| ", "(10)", "`b`", "", "`<text>` |"],
     ]
     assert with_symbols(f"a {BEGIN}{END} b {BEGIN}old{END}", []).count("old") == 0
     text = to_markdown([formulation(workspace, "A")])

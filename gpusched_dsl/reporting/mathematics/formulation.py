@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TypeVar
 
 from gpusched_dsl.language import tree
@@ -29,6 +30,7 @@ class Notation:
     meaning: str
     name: str
     cited: Citation | None = None
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Equation:
     source: str
     unit: str = ""
     cited: Citation | None = None
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ class FormulationWriter:
         doc, cited = split_citation(decl.doc or "")
         meaning = "; ".join(filter(None, [doc, ", ".join(words)]))
         text, over = self.head(decl.name.text, decl.indexing)
-        return Notation(text, over, values, "", meaning, decl.name.text, cited)
+        return Notation(text, over, values, "", meaning, decl.name.text, cited, _file(decl.span))
 
     def parameter(self, decl: tree.ParamDecl) -> Notation:
         return self._notation(decl, self._values(decl.kind, decl.bounds, decl.within, decl.value, decl.default))
@@ -160,7 +163,7 @@ class FormulationWriter:
     def _notation(self, decl: tree.ParamDecl | tree.VarDecl | tree.RandomDecl, values: str) -> Notation:
         text, over = self.head(decl.name.text, decl.indexing)
         meaning, cited = split_citation(decl.doc or "")
-        return Notation(text, over, values, unit(decl.unit), meaning, decl.name.text, cited)
+        return Notation(text, over, values, unit(decl.unit), meaning, decl.name.text, cited, _file(decl.span))
 
     def _values(
         self,
@@ -243,7 +246,12 @@ class FormulationWriter:
 
 def _equation(name: str, latex: str, over: str, doc: str | None, span: Span, unit: str = "") -> Equation:
     meaning, cited = split_citation(doc or "")
-    return Equation(0, name, latex, over, meaning, _source(span), unit, cited)
+    return Equation(0, name, latex, over, meaning, _source(span), unit, cited, _file(span))
+
+
+def _file(span: Span) -> str:
+    """Return the name of the file that declares it."""
+    return PurePath(span.source.name).name
 
 
 def _source(span: Span) -> str:

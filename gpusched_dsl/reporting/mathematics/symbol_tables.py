@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from gpusched_dsl.reporting.mathematics.citations import Citation
 from gpusched_dsl.reporting.mathematics.formulation import Equation, Formulation, Notation
 
 BEGIN, END = "<!-- symbols: made by `make docs` -->", "<!-- end of symbols -->"
@@ -21,29 +20,27 @@ def with_symbols(page: str, models: Iterable[Formulation]) -> str:
 
 
 def symbol_table(models: Iterable[Formulation]) -> str:
-    """Symbols in the order of their declaration, then equations by number, each with the models that have it."""
-    rows: dict[tuple[str, str, str, str], list[str]] = {}
+    """Symbols in the order of their declaration, then equations by number, with the files that declare each."""
+    rows: dict[tuple[str, str, str, str], dict[str, None]] = {}
     for model in models:
-        for name, unit, cited in _cited(model):
-            used = rows.setdefault((cited.symbol, cited.places, name, unit), [])
-            if model.name not in used:
-                used.append(model.name)
-    lines = ["| symbol | of the paper in | here | unit | models |", "| --- | --- | --- | --- | --- |"]
-    for (symbol, places, name, unit), used in sorted(rows.items(), key=lambda row: _place(*row[0][:2])):
+        for row in _cited(model):
+            assert row.cited is not None
+            key = (row.cited.symbol, row.cited.places, row.name, row.unit)
+            rows.setdefault(key, {})[row.file] = None
+    lines = ["| symbol | of the paper in | here | unit | declared in |", "| --- | --- | --- | --- | --- |"]
+    for (symbol, places, name, unit), files in sorted(rows.items(), key=lambda row: _place(*row[0][:2])):
         shown = f"`{symbol}`" if symbol else ""
         typeset = f"$`{unit}`$" if unit else ""
-        lines.append(f"| {shown} | {places} | `{name}` | {typeset} | {', '.join(used)} |")
+        lines.append(f"| {shown} | {places} | `{name}` | {typeset} | {', '.join(f'`{file}`' for file in files)} |")
     return "\n".join(lines)
 
 
-def _cited(model: Formulation) -> Iterator[tuple[str, str, Citation]]:
+def _cited(model: Formulation) -> Iterator[Notation | Equation]:
     rows: list[Notation | Equation] = [*model.sets, *model.parameters, *model.randoms, *model.variables]
     rows += [*model.definitions, *model.objectives, *model.constraints]
     for variant in model.variants:
         rows += variant.equations
-    for row in rows:
-        if row.cited is not None:
-            yield row.name, row.unit, row.cited
+    return (row for row in rows if row.cited is not None)
 
 
 def _place(symbol: str, places: str) -> tuple[bool, tuple[int, ...], str]:
