@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from test_kubernetes_dirt import api_of, full_node, full_pod, objects, observe
-from test_kubernetes_objects import GPU, node, pod
+from test_kubernetes_objects import GPU, a_job, a_workload, node, pod
 
 from gpusched_dsl.drivers.kubernetes.api import Answer, KubernetesApi
 from gpusched_dsl.drivers.kubernetes.kueue import KueueCluster
@@ -170,3 +170,30 @@ def test_the_queue_of_a_workload_that_waits() -> None:
     assert (queue(), queue(403), queue(404)) == ("cq", "", "")
     with pytest.raises(ClusterUnavailable):
         queue(500)  # a change of the team would follow
+
+
+@pytest.mark.parametrize(("kind", "version", "plural"), [("Job", "batch/v1", "jobs"),
+                                                         ("RayCluster", "ray.io/v1", "rayclusters")])  # fmt: skip
+def test_pods_belong_to_the_workload_of_the_owner_of_their_controller(kind: str, version: str, plural: str) -> None:
+    """As of a JobSet or a RayJob, also without an annotation of the pods; by roles that do not permit it, of nobody."""
+    workload, inner, other = a_workload("QuotaReserved", "Admitted"), a_job(), a_job()
+    workload["metadata"]["ownerReferences"] = [{"uid": "outer-1", "kind": "Outer", "controller": True}]
+    inner["metadata"]["ownerReferences"] = [{"uid": "outer-1", "kind": "Outer", "controller": True}]
+    other["metadata"] |= {"uid": "v-123456789", "ownerReferences": []}
+    pods = [pod("a", 2, "g1", "Running", "u-123456789"), pod("b", 2, "g2", "Running", "v-123456789")]
+    for one in pods:
+        one["metadata"]["ownerReferences"][0] |= {"kind": kind, "apiVersion": version}
+    lists = {"nodes": [node("g1"), node("g2")], "pods": pods, "workloads": [workload],
+             "localqueues": [], plural: [inner, other]}  # fmt: skip
+    seen = observe("kueue", lists).jobs
+    assert (seen["ml/w/w-123456"].allocation, seen["ml/w/w-123456"].state) == ({"g1": 2}, JobState.RUNNING)
+    assert [(job.name, job.allocation) for job in seen.values() if job.unsupported] == [("ml/b/b-012345", {"g2": 2})]
+    api = api_of(lists)
+
+    def send(method: str, path: str, headers: Any, body: Any) -> Answer:
+        refused = path.split("?")[0].endswith(f"/{plural}")
+        return Answer(403, b"{}") if refused else api.send(method, path, headers, body)
+
+    unseen = KueueCluster(KubernetesApi(send)).observe().jobs
+    assert unseen["ml/w/w-123456"].allocation == {}
+    assert sum(sum(job.allocation.values()) for job in unseen.values()) == 4

@@ -19,7 +19,6 @@ from gpusched_dsl.drivers.kubernetes.demands import Misfits
 from gpusched_dsl.drivers.kubernetes.event_record import record_event
 from gpusched_dsl.drivers.kubernetes.objects import (
     HOSTNAME,
-    annotations_of,
     gpus_of,
     host_of,
     labels,
@@ -30,19 +29,24 @@ from gpusched_dsl.drivers.kubernetes.objects import (
 )
 from gpusched_dsl.drivers.kubernetes.parts import nodes_of_parts
 from gpusched_dsl.drivers.kubernetes.settings import Selection, check_settings, connect, selection_of
+from gpusched_dsl.drivers.kubernetes.workload_pods import (
+    add_inner_controllers,
+    inner_controllers,
+    is_of_kueue,
+    keys_of,
+    uid_of,
+)
 from gpusched_dsl.drivers.kubernetes.workloads import (
     BOOST,
     FIELDS,
     GROUP,
     LEFT_OUT,
     NODES,
-    OF_KUEUE,
     OWN_WORKLOAD,
     PENDING,
     READY,
     REJECTED,
     RETRY,
-    WORKLOAD,
     PodSet,
     PodsOfSets,
     WorkloadReader,
@@ -132,11 +136,14 @@ class KueueCluster:
             self.check, chosen.gpus, self.node_label, hosts, self.retry_seconds is not None, chosen.extra or {},
             misfits, cache(self._flavor), self.scheduler, self._cluster_queues(workloads),
         )  # fmt: skip
-        keys = _keys(workloads)
+        keys = keys_of(workloads)
+        for version, plural in sorted(inner_controllers(state.pods, keys)):
+            space = "" if chosen.namespace is None else f"/namespaces/{chosen.namespace}"
+            add_inner_controllers(keys, self._list_permitted(f"/apis/{version}{space}/{plural}"))
         own: dict[str, list[Json]] = {}
-        belonging, others = state.divide(lambda pod: _uid_of(pod, keys) is not None or _is_of_kueue(pod))
+        belonging, others = state.divide(lambda pod: uid_of(pod, keys) is not None or is_of_kueue(pod))
         for pod in belonging:
-            own.setdefault(_uid_of(pod, keys) or "", []).append(pod)
+            own.setdefault(uid_of(pod, keys) or "", []).append(pod)
         jobs = state.unread_jobs()
         self._seen = {}
         for one in workloads:
@@ -153,23 +160,26 @@ class KueueCluster:
     def _place(self) -> str:
         return GROUP if self.selection.namespace is None else f"{GROUP}/namespaces/{self.selection.namespace}"
 
+    def _list_permitted(self, path: str) -> list[Json]:
+        """All objects, none if the server does not have them or a role does not permit to read them."""
+        try:
+            return list(self.api.list(path))
+        except ClusterUnavailable as failure:
+            if isinstance(failure.__cause__, (ActionRefused, Gone)):
+                return []
+            raise
+
     def _cluster_queues(self, workloads: list[Json]) -> Mapping[str, str]:
         """The ClusterQueue of each LocalQueue, by `namespace/queue`, if a Workload waits for quota.
 
-        None where they may not be read: an older role does not permit it.
+        None where they may not be read.
         """
         known = [one.get("status") for one in workloads]
         if all(isinstance(one, dict) and one.get("admission") for one in known):
             return {}
-        try:
-            queues = list(self.api.list(f"{self._place}/localqueues"))
-        except ClusterUnavailable as failure:
-            if isinstance(failure.__cause__, (ActionRefused, Gone)):
-                return {}
-            raise
         return {
             f"{best_text(one, 'metadata', 'namespace')}/{best_text(one, 'metadata', 'name')}":
-            best_text(one, "spec", "clusterQueue") for one in queues
+            best_text(one, "spec", "clusterQueue") for one in self._list_permitted(f"{self._place}/localqueues")
         }  # fmt: skip
 
     def explain(self, job: str, why: str) -> None:
@@ -285,8 +295,8 @@ class KueueCluster:
 
     def _pods_of(self, workload: Json) -> PodsOfSets:
         """The pods with GPUs of a Workload, as they are now."""
-        keys, space = _keys([workload]), text(metadata(workload).get("namespace"))
-        pods = [pod for pod in self.api.list(f"/api/v1/namespaces/{space}/pods") if _uid_of(pod, keys) is not None]
+        keys, space = keys_of([workload]), text(metadata(workload).get("namespace"))
+        pods = [pod for pod in self.api.list(f"/api/v1/namespaces/{space}/pods") if uid_of(pod, keys) is not None]
         pods = [pod for pod in pods if gpus_of(pod, self.selection.gpus)]
         return PodsOfSets.of(pods, sum(one.count for one in self._sets(workload)))
 
@@ -352,34 +362,3 @@ class KueueCluster:
             return texts(spec(self.api.get(f"{GROUP}/resourceflavors/{name}")).get("nodeLabels"))
         except (Gone, ActionRefused):
             return {}
-
-
-def _keys(workloads: list[Json]) -> dict[tuple[str, str], str]:
-    """The uid of a Workload by what its pods refer to: its name, or the uid of its owner."""
-    found = {}
-    for one in workloads:
-        uid, known = best_text(one, "metadata", "uid"), one.get("metadata")
-        if not uid or not isinstance(known, dict):
-            continue
-        found["name", f"{known.get('namespace')}/{known.get('name')}"] = uid
-        owners = known.get("ownerReferences")
-        for owner in owners if isinstance(owners, list) else []:
-            if isinstance(owner, dict):
-                found["uid", str(owner.get("uid"))] = uid
-    return found
-
-
-def _uid_of(pod: Json, keys: Mapping[tuple[str, str], str]) -> str | None:
-    """The uid of the Workload of a pod. Raises UnknownValue."""
-    known = metadata(pod)
-    found = [("uid", text(known.get("uid")))]
-    named = annotations_of(pod).get(WORKLOAD) or annotations_of(pod).get(OWN_WORKLOAD)
-    if named:
-        found.append(("name", f"{text(known.get('namespace'))}/{named}"))
-    found += [("uid", text(owner.get("uid"))) for owner in tables(known.get("ownerReferences"))]
-    return next((keys[key] for key in found if key in keys), None)
-
-
-def _is_of_kueue(pod: Json) -> bool:
-    """Whether a pod belongs to a Workload, of this namespace or another, that is not shown any more."""
-    return any(key in labels(pod) or key in annotations_of(pod) for key in OF_KUEUE)
