@@ -27,9 +27,11 @@ def cluster_file(
     partitions: Sequence[str],
     demands: Sequence[str],
     hours: float,
-    kubeconfig: str = "",
+    settings: Mapping[str, str | Sequence[str]],
 ) -> str:
-    """The text. `partitions` are those of all nodes together, `demands` those that exclude nodes."""
+    """The text. `partitions` are those of all nodes together, `demands` those that exclude nodes; `settings` are
+    entries of the section of the driver.
+    """
     usual = max(round(hours, 3), 0.001)
     jobs = [
         'submitted = "submitted"',
@@ -42,8 +44,7 @@ def cluster_file(
         section.append(f"partition = {_text(partitions[0])}")
     if name == "kubernetes":
         section.append('scheduler = "default-scheduler"  # its pods are watched; to act: "gpusched-dsl"')
-    if name != "slurm" and kubeconfig:
-        section.append(f"kubeconfig = {_text(kubeconfig)}")
+    section += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items()]
     return "\n".join([
         f"driver = {_text(name)}",
         'model = "cluster.gsm"',

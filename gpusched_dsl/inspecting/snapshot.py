@@ -101,7 +101,7 @@ class ClusterSnapshot:
     `timezone` is the zone (IANA) in which times are shown; times of a source that is not `dated` count from its own
     start. Without `has_starts`, jobs that ended have a duration only. `unread` says in words what could not be read,
     once each, and `notes` what the nodes do not explain; `files` are the names of the files that were read, with their
-    hashes. `kubeconfig` is the file by which a live cluster was read, if another than that of `kubectl`.
+    hashes. `driver_settings` are the entries of the section of a cluster file by which a driver reads the same cluster.
     """
 
     source: str
@@ -117,7 +117,7 @@ class ClusterSnapshot:
     unread: Sequence[str] = ()
     notes: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
-    kubeconfig: str = ""
+    driver_settings: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise ValueError for a table with other columns, types, or with a name that occurs twice."""

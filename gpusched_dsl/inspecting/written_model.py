@@ -93,7 +93,9 @@ def model_folder(snapshot: ClusterSnapshot, driver: str | None = None) -> ModelF
     if driver is not None:
         partitions = sorted({each for row in nodes["partitions"].to_list() for each in row})
         demands = sorted({*jobs.barred["demand"].to_list()} & {*partitions})
-        files["cluster.toml"] = cluster_file(driver, types, teams, partitions, demands, jobs.hours, snapshot.kubeconfig)
+        files["cluster.toml"] = cluster_file(
+            driver, types, teams, partitions, demands, jobs.hours, snapshot.driver_settings
+        )
     files["README.md"] = _readme(snapshot, driver, jobs, left_out)
     return ModelFolder(files, left_out)
 

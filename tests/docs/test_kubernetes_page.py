@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,11 +12,12 @@ pytest.importorskip("kubernetes", reason="the extra `kubernetes` is not installe
 
 import yaml  # type: ignore[import-untyped]
 from drive_files import mapping_for
+from kubernetes_commands import Commands, wait_for
 from kubernetes_service import DEPLOY, NEEDS_KUBERNETES, _kubeconfig, kubernetes_service
 from kueue_stand_in import KueueStandIn
 
 from gpusched_dsl.cli import main
-from gpusched_dsl.drivers.drive import HISTORY, ORIGIN
+from gpusched_dsl.drivers.drive import HISTORY
 from gpusched_dsl.drivers.kubernetes import kueue, scheduler
 from gpusched_dsl.drivers.kubernetes.objects import metadata, status
 from gpusched_dsl.drivers.kubernetes.settings import COMMON
@@ -32,7 +27,6 @@ from gpusched_dsl.drivers.protocol import JobState, ObservedJob
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import read_settings
 
-GSDSL = (sys.executable, "-m", "gpusched_dsl")
 PAGE = (DEPLOY.parent / "docs" / "kubernetes.md").read_text(encoding="utf-8")
 
 
@@ -89,13 +83,6 @@ def test_the_manifests() -> None:
     assert rules["scheduler-act"] == {("pods/binding", "create"), ("events", "create"), ("pods", "delete")}
 
 
-def wait_for(condition: Callable[[], bool], log: Path, seconds: float = 300.0) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, log.read_text()
-        time.sleep(0.5)
-
-
 def ended_in(folder: Path) -> set[str]:
     """The jobs whose ends a run has recorded."""
     return {line["job"] for line in read_records(folder / HISTORY) if line.get("state") == "done"}
@@ -122,56 +109,32 @@ def test_every_command_runs_on_a_real_api_server(tmp_path: Path, monkeypatch: py
         shutil.copy(service.kubeconfig, tmp_path / "kubeconfig")
         kind = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue"}
         service.apply({**kind, "metadata": {"name": "gpus"}, "spec": {}})
-
-        def kubectl(command: str) -> None:
-            words = ["bash", "-c", f'kubectl() {{ command kubectl --kubeconfig admin.yaml "$@"; }}\n{command}']
-            done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-            assert done.returncode == 0, (command, done.stderr)
-
-        def gsdsl(command: str) -> str:
-            words = [*GSDSL, *command.split()[1:]]
-            done = subprocess.run(words, cwd=tmp_path, text=True, capture_output=True, timeout=300, check=False)
-            assert done.returncode == 0, done.stderr
-            return done.stdout
-
-        @contextmanager
-        def running(command: str, folder: str) -> Iterator[Path]:
-            """A command that runs during the block, from when its run has begun, and is stopped by SIGTERM."""
-            log = tmp_path / f"{folder}.log"
-            with log.open("w") as file:
-                started = subprocess.Popen([*GSDSL, *command.split()[1:]], cwd=tmp_path, stdout=file, stderr=file)
-            try:
-                wait_for((tmp_path / folder / ORIGIN).exists, log)
-                yield log
-            finally:
-                started.send_signal(signal.SIGTERM)
-                assert started.wait(120) == 0, log.read_text()
-
+        shell = Commands(tmp_path, tmp_path / "admin.yaml")
         for command in commands:
             if "watch.yaml" in command or "namespace.yaml" in command:
-                kubectl(command)
+                shell.kubectl(command)
         names = [f"w{number}" for number in range(10)]
         for number, name in enumerate(names):
             service.apply(a_workload(name, 60 + number))
-        assert "nodes: 8, 8 of them up with 32 GPUs" in gsdsl(check)
+        assert "nodes: 8, 8 of them up with 32 GPUs" in shell.gsdsl(check)
         shadow = tmp_path / "shadow"
-        with running(watch, "shadow") as log:
+        with shell.running(watch, "shadow") as log:
             wait_for(lambda: "would start job" in log.read_text(), log)
             with KueueStandIn(service.admin, 1000, seconds=3.0, nodes={f"g{n}": 4 for n in range(1, 9)}):
                 wait_for(lambda: len(ended_in(shadow)) == len(names), log)
-        shown = gsdsl(report)
+        shown = shell.gsdsl(report)
         assert f"compared: {len(names)} jobs" in shown
         assert "would have" in shown
         assert (tmp_path / "report.html").stat().st_size > 100_000
         for command in commands:
             if command.startswith("kubectl") and "watch.yaml" not in command:
-                kubectl(command)
+                shell.kubectl(command)
         strategy = service.admin.get(f"{GROUP}/clusterqueues/gpus")["spec"]["admissionChecksStrategy"]
         assert [one["name"] for one in strategy["admissionChecks"]] == ["gpusched-dsl"]
         (tmp_path / "cluster.toml").write_text('folder = "acting"\n' + (tmp_path / "cluster.toml").read_text())
         service.apply(a_workload("later", 60))
         act = next(command for command in commands if "--act" in command)
-        with KueueStandIn(service.admin, 1000, seconds=1.0) as stand_in, running(act, "acting") as log:
+        with KueueStandIn(service.admin, 1000, seconds=1.0) as stand_in, shell.running(act, "acting") as log:
             wait_for(lambda: "later" in stand_in.admitted, log)
         assert "start job default/later" in log.read_text()
         found = {metadata(one)["name"]: one for one in service.admin.list(f"{GROUP}/workloads")}

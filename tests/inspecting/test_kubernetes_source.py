@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import threading
 import tomllib
@@ -16,6 +18,8 @@ from kubernetes_objects import NOW, Json, date, node, owned, pod, pod_spec, work
 from gpusched_dsl.cli import main
 from gpusched_dsl.data.sources.files import FileLimits, Unreadable
 from gpusched_dsl.drivers.kubernetes.api import Answer, KubernetesApi
+from gpusched_dsl.drivers.kubernetes.objects import observed_places
+from gpusched_dsl.drivers.kubernetes.settings import selection_of
 from gpusched_dsl.inspecting.inspection import inspect
 from gpusched_dsl.inspecting.queue_simulation import demands
 from gpusched_dsl.inspecting.readers.kubernetes import LISTS, read_live_kubernetes, read_objects
@@ -46,7 +50,7 @@ def test_nodes_by_resource() -> None:
     rows = {row["node"]: (row["gpus"], row["gpu_type"], row["up"], row["rack"]) for row in found.iter_rows(named=True)}
     assert rows == {
         "a1": (8, "A100", True, "r1"), "a2": (8, "A100", True, "r2"), "h1": (4, "H100", True, ""),
-        "m1": (7, "mig-1g.10gb", True, ""), "m1/mig-3g.40gb": (1, "mig-3g.40gb", True, ""),
+        "m1:mig-1g.10gb": (7, "mig-1g.10gb", True, ""), "m1:mig-3g.40gb": (1, "mig-3g.40gb", True, ""),
         "amd": (8, "MI300X", False, ""), "down": (8, "A100", False, ""),
     }  # fmt: skip
     assert found.filter(found["node"] == "down")["reason"].item() == "kubelet is silent"
@@ -62,8 +66,8 @@ def test_nodes_by_resource() -> None:
         (pod_spec(1, tolerations=[{"operator": "Exists"}]), {"a1", "a2", "down", "h1", "amd"} - {"amd"}),
         (pod_spec(1, nodeSelector={"kubernetes.io/hostname": "a1"}), {"a1"}),
         (pod_spec(1, nodeSelector={"pool": "nowhere"}), set()),
-        (pod_spec(1, resource="nvidia.com/mig-1g.10gb"), {"m1"}),
-        (pod_spec(1, resource="nvidia.com/mig-3g.40gb"), {"m1/mig-3g.40gb"}),
+        (pod_spec(1, resource="nvidia.com/mig-1g.10gb"), {"m1:mig-1g.10gb"}),
+        (pod_spec(1, resource="nvidia.com/mig-3g.40gb"), {"m1:mig-3g.40gb"}),
         (pod_spec(2, resource="amd.com/gpu"), {"amd"}),
     ],
 )
@@ -341,7 +345,7 @@ def test_a_cluster_by_its_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", several)
         assert main(["drive", "--init", "kubernetes", str(tmp_path / "several")]) == 0
         server.shutdown()
-    assert (found.kubeconfig, same.kubeconfig) == (str(path), "")
+    assert "kubeconfig" not in same.driver_settings
     for folder in ("usual", "several"):
         assert "\nkubeconfig" not in (tmp_path / folder / "cluster.toml").read_text()
         assert (tmp_path / folder / "jobs.csv").read_text().count("\n") == 4
@@ -357,3 +361,30 @@ def test_objects_without_jobs_are_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": NODES}))
     with pytest.raises(Unreadable, match="has no pods, jobs or Workloads"):
         read_snapshot(str(path), LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "settings"),
+    [
+        (NODES[:3], {}),
+        (NODES[:4], {"resource": [GPU, "nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb"]}),
+        (NODES[3:4], {"resource": [GPU, "nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb"]}),
+        (NODES[4:5], {"resource": "amd.com/gpu", "type_label": "amd.com/gpu.product-name"}),
+        (
+            [node("g", {GPU: 8}, labels={"cloud.google.com/gke-accelerator": "L4"})],
+            {"type_label": "cloud.google.com/gke-accelerator"},
+        ),
+        ([node("both", {GPU: 8, "amd.com/gpu": 4}, product="A100")], {}),  # places of both would have one name
+    ],
+)
+def test_a_driver_reads_the_nodes_that_were_written(nodes: list[Json], settings: dict[str, Any]) -> None:
+    """The cluster file says which resources and labels; names, types and GPUs are the same."""
+    files = model_folder(read_objects([*nodes, pod("p", pod_spec(1))], "test", now=NOW)).files
+    assert {k: v for k, v in tomllib.loads(files["cluster.toml"])["kubernetes"].items() if k != "scheduler"} == settings
+    written = {
+        row["node"]: (row["gpu_type"], int(row["gpus"])) for row in csv.DictReader(io.StringIO(files["nodes.csv"]))
+    }
+    gpus = selection_of(settings).gpus
+    seen = [place for one in nodes for place in observed_places(one, gpus)]
+    assert {one.name: (one.gpu_type, one.gpus) for one in seen if one.gpus}.items() <= written.items()
+    assert len(written) == len([one for one in seen if one.gpus]) + (nodes[0]["metadata"]["name"] == "both")

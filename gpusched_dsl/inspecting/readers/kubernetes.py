@@ -110,7 +110,7 @@ def read_objects(
     moment = now if now is not None else _latest(by_kind)
     reader = _JobReader(nodes, left, moment, by_kind)
     jobs = frame(reader.rows(), JOB_COLUMNS)
-    table_of_nodes, inferred = frame(list(nodes.rows.values()), NODE_COLUMNS), ""
+    table_of_nodes, inferred = frame(nodes.table(), NODE_COLUMNS), ""
     if not table_of_nodes.height:
         table_of_nodes, inferred = infer_nodes(jobs)
         left.add("node", "", "no node with GPUs is there")
@@ -118,7 +118,7 @@ def read_objects(
     system = "Kubernetes with Kueue" if any(by_kind.get(kind) for kind in OF_KUEUE) else "Kubernetes"
     return ClusterSnapshot(
         f"{system}: {source}", moment, table_of_nodes, jobs, limits=limits, timezone=zone, inferred=inferred,
-        unread=left.texts(),
+        unread=left.texts(), driver_settings=nodes.driver_settings(),
     )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def read_kubeconfig(path: Path | None, zone: str = "UTC") -> ClusterSnapshot:
     found = read_live_kubernetes(api, name, zone)
     if path is None or path.resolve() == Path("~/.kube/config").expanduser().resolve():
         return found
-    return replace(found, kubeconfig=str(path.resolve()))
+    return replace(found, driver_settings={"kubeconfig": str(path.resolve()), **found.driver_settings})
 
 
 def objects_of(raw: Raw) -> Iterator[dict[str, Any]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from gpusched_dsl.data.kubernetes.requests import pod_requests
@@ -25,6 +27,7 @@ _TYPE_LABELS = ("nvidia.com/gpu.product", "amd.com/gpu.product-name", "cloud.goo
 _RACK_LABELS = ("topology.kubernetes.io/rack", "cloud.provider.com/topology-rack",
                 "topology.k8s.aws/network-node-layer-3", "cloud.google.com/gce-topology-subblock")  # fmt: skip
 _PLAIN = "nvidia.com/gpu"
+_SHARED = "nvidia.com/gpu.shared"
 _OF_ONE = re.compile(r"hostname|matchFields")  # demands that may name single nodes
 _DEMANDS = ("nodeSelector", "affinity", "tolerations")
 NOWHERE = "no node suits"  # no name of a node or feature has spaces
@@ -52,6 +55,7 @@ class KubernetesNodes:
     offers: dict[str, dict[str, int]] = field(default_factory=dict)  # GPUs by node and resource
     largest: dict[str, int] = field(default_factory=dict)  # GPUs of one node by resource
     rows: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    labels_of_types: Counter[str] = field(default_factory=Counter)  # by the nodes that they name the type of
     _known: dict[str, str] = field(default_factory=dict)  # features by demand
     _features: dict[frozenset[tuple[str, str]], str] = field(default_factory=dict)  # by the rows that have them
     _groups: list[list[str]] | None = None
@@ -70,21 +74,54 @@ class KubernetesNodes:
             return
         self.raw[name], self.offers[name] = node, gpus
         self.largest |= {key: max(number, self.largest.get(key, 0)) for key, number in gpus.items()}
-        kind = next((own[label] for label in _TYPE_LABELS if own.get(label)), "")
+        named = next((label for label in _TYPE_LABELS if own.get(label)), "")
+        kind = own.get(named, "")
+        if named and gpus:
+            self.labels_of_types[named] += 1
         rack = next((own[label] for label in (*self.rack_labels, *_RACK_LABELS) if own.get(label)), "")
         for resource, number in gpus.items():
             self.rows[name, resource] = {
-                "node": self.row_name(name, resource), "gpus": number, "gpu_type": _type_of(resource, kind),
+                "gpus": number, "gpu_type": _type_of(resource, kind),
                 "up": seen.up, "reason": seen.reason, "rack": rack, "features": [],
                 "cpus": None if cpu is None else float(cpu),
                 "memory": None if memory is None else float(memory / GIBIBYTE),
             }  # fmt: skip
 
+    def table(self) -> list[dict[str, Any]]:
+        """The rows with their names, when all nodes have been added."""
+        return [{**row, "node": self.row_name(*at)} for at, row in self.rows.items()]
+
     def row_name(self, node: str, resource: str) -> str:
-        """The name of the row for a resource of a node: that of the node, with the resource if it has others."""
-        own = self.offers.get(node, {})
-        first = _PLAIN if _PLAIN in own else next(iter(own), resource)
-        return node if resource == first else f"{node}/{_short(resource)}"
+        """The name of the row for a resource of a node: that of the place, for resources that a driver can read."""
+        if resource in self.gpus.all:
+            return self.gpus.place(node, resource)
+        return node if len(self.offers.get(node, {})) == 1 else f"{node}/{resource}"
+
+    @cached_property
+    def gpus(self) -> Gpus:
+        """What a driver has to read: the main resource, the others, and the label that names types of GPUs."""
+        total = Counter[str]()
+        for own in self.offers.values():
+            total.update(own)
+        most = [name for name, _ in total.most_common()]
+        whole = [name for name in most if _is_whole(name) and name != _SHARED]
+        main = Gpus.resource if Gpus.resource in total or not whole else whole[0]
+        names: dict[str, str] = {}
+        for resource in (main, *most):
+            names.setdefault(_short(resource), resource)  # the others would have the same places
+        label = next((label for label, _ in self.labels_of_types.most_common(1)), Gpus.type_label)
+        return Gpus(main, label, tuple(one for one in names.values() if one != main))
+
+    def driver_settings(self) -> dict[str, Any]:
+        """The entries of a cluster file that are not the defaults."""
+        found: dict[str, Any] = {}
+        if self.gpus.others:
+            found["resource"] = list(self.gpus.all)
+        elif self.gpus.resource != Gpus.resource:
+            found["resource"] = self.gpus.resource
+        if self.gpus.type_label != Gpus.type_label:
+            found["type_label"] = self.gpus.type_label
+        return found
 
     def demands_of(self, pod_spec: Json, resource: str) -> tuple[list[str], list[str]]:
         """The types and features that a pod demands; one feature names all nodes that suit, `NOWHERE` none of them.
@@ -145,7 +182,7 @@ def _type_of(resource: str, product: str) -> str:
     """The type of the GPUs of a resource: the product, or the size of the slice."""
     if not _is_whole(resource):
         return _short(resource)
-    return product if resource != "nvidia.com/gpu.shared" else f"{product} shared".strip()
+    return product if resource != _SHARED else f"{product} shared".strip()
 
 
 def _short(resource: str) -> str:
