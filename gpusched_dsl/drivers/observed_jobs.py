@@ -69,12 +69,20 @@ class JobHistory:
             self._finish(float(end) if end else at)
         if is_running and self._running is None and nodes:
             self._running = (float(started or at), nodes)
+        elif is_running and self._running is not None and self._has_more(nodes, line.get("gpus")):
+            self._running = (self._running[0], nodes)
         if state.has_ended:
             if not self.stays and started and nodes:  # it started and ended between two observations
                 self._running = (float(started), nodes)
                 self._finish(float(line.get("ended") or at))
             self.ended = float(line.get("ended") or at)
         self.state = state.value
+
+    def _has_more(self, nodes: Allocation, wanted: int | None) -> bool:
+        """Whether a job that was seen with a part of its GPUs has more of them: its pods get nodes one by one."""
+        assert self._running is not None
+        had = sum(self._running[1].values())
+        return had < (wanted or 0) and sum(nodes.values()) > had
 
     def executions(self, until: float) -> list[Stay]:
         """All executions, also the present one: to the end of the history, or as long as the cluster has shown it."""

@@ -142,3 +142,19 @@ def test_executions_of_a_job_are_read_from_its_history() -> None:
     assert history.jobs["2"].stays == [Stay(14.0, 16.0, {"g1": 2})]
     assert [job.name for job in history.comparable] == ["1", "2"]
     assert (history.jobs["1"].values, history.until) == ({"needs": 2}, 25.0)
+
+
+def test_the_pods_of_a_job_get_their_nodes_one_by_one() -> None:
+    """All of its GPUs count from its start, also when some pods have ended before the others."""
+
+    def stays(gpus: int, *seen: dict[str, int]) -> list[Stay]:
+        running = [{"at": 5.0 + at, "job": "1", "state": "running", "started": 4.0, "nodes": nodes, "gpus": gpus}
+                   for at, nodes in enumerate(seen)]  # fmt: skip
+        end = {"at": 20.0, "job": "1", "state": "done", "started": 4.0, "nodes": {"g2": 8}, "ended": 19.0}
+        submitted = {"at": 2.0, "job": "1", "state": "pending", "submitted": 1.0, "values": {}}
+        return read_history([submitted, *running, end]).jobs["1"].stays
+
+    whole = [Stay(4.0, 19.0, {"g1": 8, "g2": 8})]
+    assert stays(16, {}, {"g1": 8}, {"g1": 8, "g2": 8}) == whole
+    assert stays(16, {"g1": 8, "g2": 8}, {"g2": 8}) == whole
+    assert stays(8, {"g1": 8}, {"g1": 8, "g2": 8}) == [Stay(4.0, 19.0, {"g1": 8})]  # it had what it wanted
