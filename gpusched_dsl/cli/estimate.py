@@ -44,6 +44,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             result = estimate_driven(
                 workspace, settings, options.job, samples=options.samples, changes=changes,
                 arrivals=not options.no_arrivals, stop=lambda: watch.stop_requested,
+                report=lambda warning: output.report([warning]),
             )  # fmt: skip
         else:
             result = estimate(

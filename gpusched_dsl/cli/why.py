@@ -34,6 +34,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             run_config(options),
             judge=judge,
             clock=SearchClock(options.patience, watch),
+            report=lambda warning: output.report([warning]),
         )
     for line in explanation.lines():
         output.say_wrapped(line)

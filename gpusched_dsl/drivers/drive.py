@@ -42,9 +42,9 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.scenario import states_calendar
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.checkpoints.state_files import CheckpointedSteps
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import split_quarantined
-from gpusched_dsl.online.journal.steps import JournalSteps
 from gpusched_dsl.online.live.clock import LONGEST_RUN, LiveClock, start_of
 from gpusched_dsl.online.live.messages import Acknowledged, AnyRecord, Decided, Failed, Quarantined
 from gpusched_dsl.online.live.seen_names import SeenNames
@@ -291,7 +291,7 @@ class _Drive:
             actions, history = RecordFile(folder / ACTIONS), RecordFile(folder / HISTORY)
             stack.callback(actions.close)
             stack.callback(history.close)
-            loop = self._parts.make_loop(JournalSteps(journal))
+            loop = self._parts.make_loop(CheckpointedSteps(journal))
             self._actuator = Actuator(
                 self._cluster, actions, guard, folder / FREEZE, self._options.acts, self._options.now, self._tell,
                 self._options.on_action,

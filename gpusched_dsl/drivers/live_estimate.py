@@ -8,10 +8,11 @@ from itertools import groupby
 
 from gpusched_dsl.drivers.drive import JOURNAL, parts_of, start_of_run
 from gpusched_dsl.drivers.settings import DriveSettings
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.checkpoints.restoring import restored_loop
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import split_quarantined
-from gpusched_dsl.online.journal.steps import RecordedSteps
 from gpusched_dsl.online.live.messages import event_of
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.workflows.estimate import SAMPLES, Estimate, estimate_live
@@ -29,30 +30,35 @@ def estimate_driven(
     arrivals: bool = True,
     stop: Callable[[], bool] | None = None,
     now: Callable[[], float] = time.time,
+    report: Callable[[Diagnostic], None] = lambda warning: None,
 ) -> Estimate:
     """Estimate a job of the recorded run of a cluster file from now on, also while the run continues.
 
     Further jobs arrive as in the past of the run, unless `arrivals` is False. In shadow mode the run is that of the
-    plans, not of the cluster. Raises DiagnosticError for records that cannot be used, and as `estimate_live` does.
+    plans, not of the cluster. `report` gets a warning for a saved state that cannot be used. Raises DiagnosticError for
+    records that cannot be used, and as `estimate_live` does.
     """
     start = start_of_run(workspace, settings, now, create=False)
     parts = parts_of(workspace, settings, start)
     with Journal.read(settings.folder / JOURNAL) as journal:
-        loop = restore_loop(parts, journal)
+        loop = restore_loop(parts, journal, report)
     seconds = parts.clock.seconds
     at = None if seconds is None else (now() - start.timestamp()) / seconds
     return estimate_live(loop, job, at=at, samples=samples, changes=changes, arrivals=arrivals, stop=stop)
 
 
-def restore_loop(parts: LiveParts, journal: Journal) -> AnyExternalLoop:
-    """The loop after the recorded steps of a journal, whose plans are not made or verified again."""
-    loop = parts.make_loop(RecordedSteps(journal))
+def restore_loop(
+    parts: LiveParts, journal: Journal, report: Callable[[Diagnostic], None] = lambda warning: None
+) -> AnyExternalLoop:
+    """The loop after the records of a journal, whose plans are not made or verified again.
+
+    It goes on from the latest saved state, if there is one; `report` gets a warning for one that cannot be used.
+    """
+    loop, applied = restored_loop(parts.make_loop, journal, parts.header, report=report)
     examine, loop.examine = loop.examine, None
-    recorded, quarantined = split_quarantined(journal.external())
+    recorded, quarantined = split_quarantined(journal.external(applied + 1))
     taken = [one for one in recorded if one.id not in quarantined]
     for _, batch in groupby(taken, key=lambda one: one.batch):
-        if loop.step_count >= len(journal):
-            break
         for one in batch:
             loop.apply(loop.check(event_of(one.content)), one.time)
         loop.decide()

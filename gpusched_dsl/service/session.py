@@ -20,8 +20,8 @@ import msgspec
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
+from gpusched_dsl.online.checkpoints.state_files import CheckpointedSteps
 from gpusched_dsl.online.journal.journal import Journal
-from gpusched_dsl.online.journal.steps import JournalSteps
 from gpusched_dsl.online.live.messages import AnyRecord, Decided, Finished, Started
 from gpusched_dsl.online.live.session import LiveRun
 from gpusched_dsl.online.live.trial import Defect, plain_defect
@@ -227,7 +227,7 @@ class ServedSession:
             Journal.read(self.journal).close()  # it raises for a file that is missing
         journal = None if self.journal is None else Journal.open(self.journal, parts.header)
         try:
-            self._loop = parts.make_loop(None if journal is None else JournalSteps(journal))
+            self._loop = parts.make_loop(None if journal is None else CheckpointedSteps(journal))
             run = LiveRun(
                 self._loop, self._receive, parts.name, parts.clock, journal, report_from=1, defect=self._defect
             )

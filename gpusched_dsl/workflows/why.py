@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from gpusched_dsl.explaining.decisions.moment_reason import MomentJobs, MomentRe
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
 from gpusched_dsl.explaining.job_reason import ROOM, JobReason
 from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import count_text, short, with_unit
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.clock_time import RunClock
@@ -28,7 +30,9 @@ from gpusched_dsl.online.loops.branching import Loop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.loops.inspection import Moment, job_in, latest_moment, moment_at
+from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
+from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
@@ -185,24 +189,37 @@ def why(
     *,
     judge: Backend | str = "highs",
     clock: SearchClock | None = None,
+    report: Callable[[Diagnostic], None] = lambda warning: None,
 ) -> DecisionExplanation:
     """Explain the plan that is current at a time. Plans come from the journal as far as it has them.
 
+    The run goes on from the latest saved state before that time; `report` gets a warning for one that cannot be used.
     Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if there is no plan or the job is not present then, and
     the errors of `open_run`, planning, grounding and the journal.
     """
     with ExitStack() as stack:
-        setup, steps = setup_of(workspace, config), None
+        setup = setup_of(workspace, config)
         code = job_code(setup, job)
-        if config.journal is not None:
-            from gpusched_dsl.online.journal.journal import Journal
-            from gpusched_dsl.online.journal.steps import RecordedSteps
-
-            steps = RecordedSteps(stack.enter_context(Journal.read(config.journal)))
-        loop = loop_of(setup, journal=steps)
+        loop = loop_of(setup)
         at = loop.run_clock.read(at)
+        if config.journal is not None:
+            from gpusched_dsl.online.checkpoints.restoring import restored_loop
+            from gpusched_dsl.online.journal.journal import Journal
+
+            journal = stack.enter_context(Journal.read(config.journal))
+            header = {
+                "online": setup.online.name, "model": setup.online.base.name, "seed": config.seed,
+                "settings": dict(config.settings),
+                "inputs_sha256": {**workspace.sha256, **setup.base.instance.inputs},
+            }  # fmt: skip
+            until = at - setup.slot_length  # a slot that has begun is explained before it ends
+            loop, _ = restored_loop(partial(_loop_with, setup), journal, header, until=until, report=report)
         moment = moment_at(loop, at)
     return explain_moment(loop, moment, code, str(job), at, judge=judge, clock=clock)
+
+
+def _loop_with(setup: RunSetup, steps: StepJournal) -> Loop:
+    return loop_of(setup, journal=steps)
 
 
 def explain_moment(

@@ -12,6 +12,7 @@ import pytest
 from online_texts import CP_ON, MACHINES, driver, machines, run
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.online.simulation.world import DONE, WAITING
 
@@ -275,6 +276,9 @@ class Recorded:
 
     def __init__(self, steps: list[Mapping[str, Any]]) -> None:
         self.steps, self.read = steps, 0
+
+    def before_plan(self, loop: SimulationLoop, why: tuple[str, ...]) -> None:
+        pass
 
     def read_next(self) -> Mapping[str, Any] | None:
         self.read += 1

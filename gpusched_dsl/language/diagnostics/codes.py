@@ -353,6 +353,8 @@ CODES: dict[str, str] = {
     "GSM5410": "guard rail stops actions",
     "GSM5411": "nothing to compare with a cluster",
     "GSM5421": "plan is not carried out",
+    "GSM5430": "saved state of a run is not used",
+    "GSM5431": "states of a run cannot be saved",
     "GSM5501": "service cannot start",
     "GSM5502": "request without a valid token",
     "GSM5503": "unknown session or path",

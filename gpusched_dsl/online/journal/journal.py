@@ -46,6 +46,7 @@ class Journal:
         self._failed: sqlite3.Error | None = None
         self._position = 0
         self._trial_steps: list[JournalStep] | None = None  # steps of a trial, not recorded yet
+        self.on_write: Callable[[], None] = lambda: None  # called after events and steps were recorded
 
     # --- open and close ----------------------------------------------------------------------------------------------
 
@@ -150,10 +151,31 @@ class Journal:
             yield self.step(seq)
             seq += 1
 
-    def external(self) -> Iterator[External]:
-        """The events from outside in the order in which they were accepted."""
-        for seq in range(1, self._head.events + 1):
+    def external(self, first: int = 1) -> Iterator[External]:
+        """The events from outside in the order in which they were accepted, from number `first` on."""
+        for seq in range(first, self._head.events + 1):
             yield self._external(seq)
+
+    @property
+    def event_count(self) -> int:
+        """The number of recorded events."""
+        return self._head.events
+
+    def step_digest(self, seq: int) -> bytes:
+        """The digest of step number `seq`, which covers all steps before; raises IndexError for others."""
+        return self._digest("step", seq)
+
+    def event_digest(self, seq: int) -> bytes:
+        """The digest of event number `seq`, which covers all events before; raises IndexError for others."""
+        return self._digest("event", seq)
+
+    def _digest(self, table: str, seq: int) -> bytes:
+        with self._converted_errors():
+            row = self._connection.execute(f"SELECT digest FROM {table} WHERE seq = ?", (seq,)).fetchone()
+        if row is None:
+            raise IndexError(f"there is no {table} {seq}")
+        found: bytes = row[0]
+        return found
 
     def find_external(self, id: str) -> External | None:
         """Return the external event with this id; None if none was accepted."""
@@ -248,6 +270,7 @@ class Journal:
             )
         head.events, head.event_digest = number, digest
         head.steps, head.step_digest = last, step_digest
+        self.on_write()
 
     def finish(self, result: Json) -> None:
         """Record the result of the run."""

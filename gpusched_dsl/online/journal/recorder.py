@@ -10,9 +10,11 @@ from typing import Any, Final
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.text.numbers import count_text
+from gpusched_dsl.online.checkpoints.state_files import CheckpointedSteps
 from gpusched_dsl.online.journal.header import header_of
 from gpusched_dsl.online.journal.journal import Journal
-from gpusched_dsl.online.journal.steps import JournalSteps, step_data
+from gpusched_dsl.online.journal.steps import step_data
+from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
@@ -41,7 +43,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.path, self.replay = path, replay
         self.journal = Journal.open(path, header)
         self.resumed = 0 if replay else len(self.journal)
-        self.steps = StepComparison(self.journal) if replay else JournalSteps(self.journal)
+        self.steps = StepComparison(self.journal) if replay else CheckpointedSteps(self.journal)
 
     def start_message(self) -> str:
         """Return the message before the run; `""` for a new journal."""
@@ -80,6 +82,9 @@ class StepComparison:
 
     def read_next(self) -> None:
         return None
+
+    def before_plan(self, loop: SimulationLoop, why: tuple[str, ...]) -> None:
+        """Nothing is saved: the run is recorded already."""
 
     def write(self, step: Mapping[str, Any]) -> None:
         number = step["number"] + 1

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.online.journal.errors import step_differs
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.records import JournalStep
 
+if TYPE_CHECKING:
+    from gpusched_dsl.online.loops.base import SimulationLoop
+
 
 class JournalSteps:
     """Follows `StepJournal` of the loops. Steps of the loop count from 0, those of a journal from 1."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, passed: int = 0) -> None:
+        """`passed`: so many steps are not read, as the loop has a state after them."""
         self.journal = journal
-        self._passed = 0
+        self._passed = passed
 
     @property
     def is_replaying(self) -> bool:
@@ -28,6 +32,9 @@ class JournalSteps:
             return None
         self._passed += 1
         return step_data(self.journal.step(self._passed))
+
+    def before_plan(self, loop: SimulationLoop, why: tuple[str, ...]) -> None:
+        """Called by a loop that is about to plan, or to read the plan, because of `why`."""
 
     def write(self, step: Mapping[str, Any]) -> None:
         """Record a step that was planned, as `Journal.append` does. Raises GSM5107, GSM5109."""

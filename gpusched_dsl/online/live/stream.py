@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
+from gpusched_dsl.online.checkpoints.state_files import CheckpointedSteps
 from gpusched_dsl.online.journal.chain import Json
 from gpusched_dsl.online.journal.journal import Journal
-from gpusched_dsl.online.journal.steps import JournalSteps
 from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.live.lines import open_lines
 from gpusched_dsl.online.live.session import LiveLoop, LiveRun
@@ -44,6 +44,6 @@ def run_live(
 
     with ExitStack() as held:
         record = None if journal is None else held.enter_context(Journal.open(journal, header or {}, resume=resume))
-        loop = loop_with(None if record is None else JournalSteps(record))
+        loop = loop_with(None if record is None else CheckpointedSteps(record))
         lines = held.enter_context(open_lines(source))
         return LiveRun(loop, write, name, clock, record, report_from, defect).run(lines)

@@ -165,6 +165,10 @@ class SimulationLoop:
         """Continue to the next plan; return why the run is over, else ""."""
         raise NotImplementedError
 
+    def plan_restored(self, why: tuple[str, ...]) -> None:
+        """Go on from a state that was saved directly before a plan because of `why`: plan, and put it into effect."""
+        raise NotImplementedError
+
     def _replay_fast(self) -> RunOutcome | None:
         """Return the outcome of a fast replay; None if this run has to be simulated step by step."""
         return None
@@ -174,6 +178,8 @@ class SimulationLoop:
 
         Raises Abandoned if `stop` returns True meanwhile: then nothing has changed.
         """
+        if self.journal is not None:
+            self.journal.before_plan(self, why)
         began = time.perf_counter()
         other = began - self._clock_time
         try:

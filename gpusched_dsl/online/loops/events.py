@@ -185,6 +185,9 @@ class EventLoop(SimulationLoop):
         self.record_step(result, self.apply_allocations(result, columns, allocations))
         return result
 
+    def plan_restored(self, why: tuple[str, ...]) -> None:
+        EventLoop.decide(self, why)
+
     def _end_reason(self) -> str:
         if not len(self.world.present()):
             return "finished"

@@ -145,7 +145,14 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         self._grow(self.slot + self.window.lookahead)
         self.settle()
         self.forget()
-        result = self.plan_window((*why, *reasons))
+        return self._plan_and_begin((*why, *reasons))
+
+    def plan_restored(self, why: tuple[str, ...]) -> None:
+        self._plan_and_begin(why)
+
+    def _plan_and_begin(self, why: tuple[str, ...]) -> PlanningResult:
+        """Plan the window from the present slot on, and begin this slot."""
+        result = self.plan_window(why)
         self._planned_base = self.base
         self._note_repeated()
         self.begin_slot()

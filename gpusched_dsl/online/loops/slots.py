@@ -138,6 +138,10 @@ class SlotLoop(SimulationLoop):
         self.unrecorded_result = result
         return result
 
+    def plan_restored(self, why: tuple[str, ...]) -> None:
+        self.plan_window(why)
+        self.execute_slot()
+
     def execute_slot(self) -> None:
         """Execute one slot as planned: its jobs, and its time."""
         self.begin_slot()

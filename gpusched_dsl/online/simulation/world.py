@@ -85,7 +85,7 @@ class World:
         """Append jobs after the known ones."""
         more = len(realisation.arrival)
         blank = World(realisation, len(self.place_kind), len(self.gpu_time), self.way.shape[1])
-        for name in _OF_JOBS:
+        for name in OF_JOBS:
             setattr(self, name, np.concatenate((getattr(self, name), getattr(blank, name))))
         for name, counts in self.counts.items():
             self.counts[name] = np.concatenate((counts, np.zeros(more, dtype=np.int64)))
@@ -95,7 +95,7 @@ class World:
         """Forget all other jobs, which have ended; codes are then places among the kept ones."""
         place = np.full(len(self.status), -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
-        for name in _OF_JOBS:
+        for name in OF_JOBS:
             setattr(self, name, getattr(self, name)[kept])
         self.counts = {name: counts[kept] for name, counts in self.counts.items()}
         self.ledger.keep_jobs(kept)
@@ -381,7 +381,7 @@ class World:
         self.status[jobs], self.arrival[jobs], self.since[jobs] = WAITING, arrival, self.now
 
 
-_OF_JOBS = (
+OF_JOBS = (
     "arrival", "work", "ends", "stretch", "status", "was_there", "done", "attained", "speed", "blocked_until",
     "delay_left", "due", "weight", "place", "kind", "way", "uses", "since", "first_start", "end", "request",
     "halt_cost",

@@ -1,0 +1,69 @@
+"""A loop after a recorded plan, from the latest state that can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.online.checkpoints.codec import DamagedState
+from gpusched_dsl.online.checkpoints.loop_state import set_state
+from gpusched_dsl.online.checkpoints.state_files import UNUSABLE, StateFiles
+from gpusched_dsl.online.journal.chain import Json, normalise_json
+from gpusched_dsl.online.journal.header import differences
+from gpusched_dsl.online.journal.journal import Journal
+from gpusched_dsl.online.journal.steps import RecordedSteps
+from gpusched_dsl.online.loops.base import SimulationLoop
+from gpusched_dsl.online.loops.step_journal import StepJournal
+
+L = TypeVar("L", bound=SimulationLoop)
+Report = Callable[[Diagnostic], None]
+
+
+def restored_loop(
+    make_loop: Callable[[StepJournal], L],
+    journal: Journal,
+    header: Mapping[str, Json],
+    *,
+    until: float = float("inf"),
+    report: Report = lambda warning: None,
+) -> tuple[L, int]:
+    """Return a loop with the plans of a journal, and how many records of events it has applied.
+
+    It comes from the latest usable state before the time `until`, after the plan that was saved with it; without one
+    it is at the beginning of the run. `header` has entries of that of a run with the present inputs: states of other
+    inputs are not used. `report` gets a warning (GSM5430) for a state that is left out. Recorded plans are not verified
+    again. Raises DiagnosticError as the journal does.
+    """
+    files = StateFiles.of(journal.path)
+    steps = files.steps()
+    recorded = {name: value for name, value in journal.header.items() if name in header}
+    changed = differences(recorded, normalise_json(dict(header))) if steps else []
+    if changed:
+        report(_unusable(files.folder.name, f"the inputs of the run have changed since: {changed[0]}"))
+        steps = []
+    for step in reversed(steps):
+        try:
+            state = files.read(step, journal)
+            if state.time >= until:
+                continue
+            loop = make_loop(RecordedSteps(journal, step))
+            set_state(loop, state.values)
+            examine, loop.examine = loop.examine, None
+            loop.plan_restored(tuple(state.values["why"]))
+            loop.examine = examine
+            return loop, state.events
+        except DamagedState as failure:
+            report(_unusable(files.path(step).name, str(failure)))
+        except DiagnosticError as failure:
+            report(_unusable(files.path(step).name, failure.diagnostics[0].message))
+        except (LookupError, TypeError, ValueError, AttributeError) as failure:  # values that no run of ours has
+            report(_unusable(files.path(step).name, f"{type(failure).__name__}: {failure}"))
+    return make_loop(RecordedSteps(journal)), 0
+
+
+def _unusable(name: str, why: str) -> Diagnostic:
+    message = f"the saved state `{name}` of the run is not used: {why}"
+    help = "nothing is lost: the run is repeated from an earlier state or its beginning, which takes longer"
+    return Diagnostic(UNUSABLE, message, help=help, severity=Severity.WARNING)
