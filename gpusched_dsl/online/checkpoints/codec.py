@@ -197,6 +197,6 @@ class _Decoder:
 def _made(kind: type, values: dict[str, Any]) -> Any:
     if hasattr(kind, "__struct_fields__") or is_dataclass(kind):
         return kind(**values)
-    found = object.__new__(kind)
+    found: Any = object.__new__(kind)
     vars(found).update(values)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -12,14 +12,11 @@ from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.journal.plan_codec import plan_data, plan_from
 from gpusched_dsl.online.planners.protocol import Plan
 
-if TYPE_CHECKING:
-    from gpusched_dsl.online.loops.base import SimulationLoop
-
 
 class StepJournal(Protocol):
     """The interface of a journal for a loop: it returns recorded steps in order, then new steps are written."""
 
-    def before_plan(self, loop: SimulationLoop, why: tuple[str, ...]) -> None: ...
+    def before_plan(self, loop: Any, why: tuple[str, ...]) -> None: ...  # a `SimulationLoop`, which imports this
 
     def read_next(self) -> Mapping[str, Any] | None: ...
 
