@@ -16,10 +16,13 @@ b y on the larger side. Constraints of such rows are *links*: a plan is checked 
 has a job. Where rows are asked for each place, links are asked too.
 
 Gangs have several nodes and several workers on each: of them only (2), its form (4) and `sum x_e >= 0` are used, with
-the amounts that each worker uses.
+the amounts that each worker uses. (5) A row sum x_e == w y over all elements of one job, with its `workers` w and a
+binary y of the job that no other row reads, holds for y = 1 if the gang runs and y = 0 if not: it has all its workers
+or none.
 
 Everything else is a *side row*, even where it follows from something that is not recognised here: it is evaluated for
-each plan. So a constraint with `==` is one; its lower side is a demand.
+each plan. So other constraints with `==` are; their lower side is a demand. Side rows `x_e == number` are *pins*: they
+state where some jobs run (`policies/gangs/pinned.py`).
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ from gpusched_dsl.language.checked import (
     IndexVar,
     LetRef,
     Logic,
+    NamedSet,
     Negate,
     Reduction,
     TypedExpr,
@@ -65,13 +69,15 @@ class Covered:
     """`explained` has the role of each constraint that follows from one; `side` are the names of the others.
 
     `links` are those of `side` that only say that a binary is 1 where a job runs. `opening` has for the variables of
-    these binaries the positions of their indices among those of the placement.
+    these binaries the positions of their indices among those of the placement. `pins` are those of `side` whose rows
+    state the value of one element each.
     """
 
     explained: Mapping[str, str]
     side: tuple[str, ...]
     links: frozenset[str] = frozenset()
     opening: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    pins: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +112,25 @@ def covers(model: CheckedModel, placement: CheckedPlacement) -> Covered:
         try:
             explained[name] = reader.role_of(constraint)
         except Unexplained:
-            continue
+            if reader.is_all_or_none(constraint):
+                explained[name] = "workers"
     side = tuple(name for name in model.constraints if name not in explained)
     links = frozenset(name for name in side if reader.is_link(model.constraints[name]))
-    return Covered(explained, side, links, reader.opening)
+    pins = frozenset(name for name in side if pin_of(model.constraints[name], placement) is not None)
+    return Covered(explained, side, links, reader.opening, pins)
+
+
+def pin_of(constraint: CheckedConstraint, placement: CheckedPlacement) -> tuple[VariableRef, TypedExpr] | None:
+    """Return the element and its value where each row states the value of one element of the placement; else None."""
+    body = constraint.body
+    if not isinstance(body, ComparisonChain) or body.ops != ("==",):
+        return None
+    for one, other in (body.operands, body.operands[::-1]):
+        if isinstance(one, VariableRef) and one.name == placement.variable and not other.decision:
+            indices = [s.variable for s in one.subscripts if isinstance(s, IndexRef)]
+            if len(indices) == len(set(indices)) == len(one.subscripts):
+                return one, other
+    return None
 
 
 class _Reader:
@@ -139,6 +160,62 @@ class _Reader:
             return False
         self.opening.update(found)
         return True
+
+    def is_all_or_none(self, constraint: CheckedConstraint) -> bool:
+        """Whether each row states that a job has all of its workers or none, by a binary that no other row reads."""
+        body, workers = constraint.body, self.placement.value("workers")
+        if workers is None or self._job is None or not isinstance(body, ComparisonChain) or body.ops != ("==",):
+            return False
+        for left, right in (body.operands, body.operands[::-1]):
+            if not isinstance(left, Reduction) or left.op != "sum" or not isinstance(left.body, VariableRef):
+                continue
+            rows, sums, needed = self._bind(constraint.indexing, {}), _Sums(), _Sums()
+            try:
+                self._add(left, 1.0, (), rows, frozenset(), sums)
+                self._add(right, -1.0, (), rows, frozenset(), sums)
+                if len(sums.terms) != 2 or _normal(sums.data):
+                    continue
+                x, y = sums.terms
+                if x.variable != self.placement.variable or not self._runs_over_all(left.indexing, x):
+                    continue
+                elements = dict(zip(self.placement.indices, x.subscripts, strict=True))
+                self._add(workers, 1.0, (), elements, frozenset(), needed)
+            except Unexplained:
+                continue
+            amount = _normal([(-y.factor, y.scale)])
+            if (
+                y.subscripts == (x.subscripts[self._job],)
+                and amount == _normal(needed.data)
+                and self._is_free(y, constraint)
+            ):
+                return True
+        return False
+
+    def _runs_over_all(self, indexing: TypedIndexing, term: _Term) -> bool:
+        """Whether a sum has all elements of one job: over whole sets, without a condition."""
+        domains = [(i.domain, i.variables) for i in indexing.iterators]
+        if indexing.conditions or any(len(own) != 1 or not isinstance(d, NamedSet) for d, own in domains):
+            return False
+        if any(self.model.sets[d.name].root != d.name for d, _ in domains if isinstance(d, NamedSet)):
+            return False
+        others = [key for at, key in enumerate(term.subscripts) if at != self._job]
+        assert self._job is not None
+        return (
+            set(others) == term.bound
+            and len(others) == len(term.bound)
+            and term.subscripts[self._job] not in term.bound
+        )
+
+    def _is_free(self, term: _Term, own: CheckedConstraint) -> bool:
+        """Whether a term is a binary of each job, of any value, that no other constraint reads."""
+        declared = self.model.variables[term.variable]
+        if declared.kind != "binary" or declared.bounds or declared.indexing.conditions or term.bound:
+            return False
+        return not any(
+            term.variable in variables_read(self.model, name)
+            for name, one in self.model.constraints.items()
+            if one is not own
+        )
 
     def _rows(self, constraint: CheckedConstraint) -> Iterator[_Sums]:
         """The rows of a constraint, each as a sum that is at most 0. Raises Unexplained."""

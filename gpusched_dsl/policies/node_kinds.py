@@ -16,9 +16,12 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.gangs import upper_bounds
 from gpusched_dsl.compiling.placement import PlacementEvaluator, type_codes
+from gpusched_dsl.compiling.symmetry.equivalence_classes import classes_of
+from gpusched_dsl.compiling.symmetry.generic import Obstacle
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints, unique
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import (
+    CheckedBound,
     CheckedModel,
     CheckedPlacement,
     Element,
@@ -63,12 +66,14 @@ class _Analysis:
     """What a model says of nodes of one type: expressions that differ between them, and the index list of the ways.
 
     `alike`: that list, over a set of some nodes, if the ways are the same on all nodes of one type; None if not.
+    `reads` is a model that reads no more than what makes nodes differ: the family, its bounds and `apart`.
     """
 
     model: CheckedModel
     told: Sequence[TypedExpr]  # kept, as well as the model, so that no others get their identities
     apart: Sequence[TypedExpr]
     alike: TypedIndexing | None
+    reads: CheckedModel
 
 
 _KNOWN: dict[tuple[int, ...], _Analysis] = {}  # by identity: every plan of a run asks for the same
@@ -99,7 +104,7 @@ class NodeKindReader:
         if analysis.alike is not None and not analysis.apart and not self.placement.has_gangs:
             assert label is not None
             return self._one_node_of_each_type(label, analysis.alike)
-        return self._nodes_as_they_are(label, analysis.apart)
+        return self._nodes_as_they_are(label, analysis.apart, analysis.reads)
 
     # --- elements --------------------------------------------------------------------------------------------------
 
@@ -166,7 +171,7 @@ class NodeKindReader:
         jobs = self._elements(self.job_at) if apart else _distinct(columns[self.job_at])
         return self._in_order(NodeKinds(jobs, nodes, kinds, kind_of_node, columns, EMPTY, texts), label, first)
 
-    def _nodes_as_they_are(self, label: TypedExpr | None, apart: Sequence[TypedExpr]) -> NodeKinds:
+    def _nodes_as_they_are(self, label: TypedExpr | None, apart: Sequence[TypedExpr], reads: CheckedModel) -> NodeKinds:
         """Kinds of nodes that are there: those of one type on which all jobs have the same ways form a kind."""
         jobs, nodes = self._elements(self.job_at), self._elements(self.node_at)
         labels = nodes
@@ -176,22 +181,44 @@ class NodeKindReader:
             if label is not None:
                 labels, texts = type_codes(self.ev, label, Frame(len(nodes), {self.node: nodes}))
         labels = np.broadcast_to(labels, nodes.shape)
-        columns = self._family(nodes)
-        signature = np.zeros(len(nodes), dtype=np.uint64)
+        shown, alike = self._one_of_alike(nodes, labels, reads)
+        columns = self._family(nodes[shown])
+        signature = np.zeros(len(shown), dtype=np.uint64)
         if not self.nodes_differ:
-            place = numbers(nodes, columns[self.node_at])
+            place = numbers(nodes[shown], columns[self.node_at])
             others = [c for at, c in enumerate(columns) if at != self.node_at]
             rows = self.frame(columns)
             if self.key_job is not None:
                 rows = rows.bind({self.key_job: columns[self.job_at]})
             keys = [self.ev.number_column(c, rows) for c in apart] + self._bounds_of_workers(columns)
             np.add.at(signature, place, _hashes(others, keys))
-        table = np.stack((labels.astype(np.int64), signature.astype(np.int64)), axis=1)
-        _, first, kind_of_node = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        table = np.stack((labels[shown].astype(np.int64), signature.astype(np.int64)), axis=1)
+        _, first, kind_of_shown = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        first = shown[first]
         kept = np.isin(columns[self.node_at], nodes[first])
         columns = tuple(c[kept] for c in columns)
-        found = NodeKinds(jobs, nodes, labels[first], kind_of_node.reshape(-1), columns, EMPTY, texts)
+        found = NodeKinds(jobs, nodes, labels[first], kind_of_shown.reshape(-1)[alike], columns, EMPTY, texts)
         return self._in_order(found, label, first)
+
+    def _one_of_alike(self, nodes: Codes, labels: Codes, reads: CheckedModel) -> tuple[Ints, Ints]:
+        """The first node of each class that data do not tell apart, in the order of nodes, and the class of each node.
+
+        One node shows the ways on all nodes of its class: those of each node need not be made. Every node is a class
+        where the text may distinguish nodes.
+        """
+        every = np.arange(len(nodes))
+        if self.nodes_differ or not isinstance(self.node.type, Element) or not len(nodes):
+            return every, every
+        try:
+            classes = classes_of(reads, self.store, self.node.type.root)
+        except Obstacle:
+            return every, every
+        table = np.stack((labels.astype(np.int64), classes.of[nodes]), axis=1)
+        _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[order] = np.arange(len(first))
+        return first[order], rank[which.reshape(-1)]
 
     def _in_order(self, found: NodeKinds, label: TypedExpr | None, first: Codes) -> NodeKinds:
         """The same with kinds in the order of their types in the data, as lines of policies list them.
@@ -225,7 +252,11 @@ class NodeKindReader:
             name = name_of_type(label, self.node)
             if name is not None and not tuples and ways_are_alike(self.indexing, self.node_at, name, self.model):
                 alike = with_node_set(self.indexing, self.node_at, SOME_NODES, self.model)
-            _KNOWN[key] = _Analysis(self.model, told, apart, alike)
+            variable = self.model.variables[self.placement.variable]
+            asked = tuple(CheckedBound("<=", value, self.span) for value in apart)
+            family = {variable.name: structs.replace(variable, bounds=(*upper_bounds(variable), *asked))}
+            reads = structs.replace(self.model, variables=family, constraints={}, objectives=())
+            _KNOWN[key] = _Analysis(self.model, told, apart, alike, reads)
         return _KNOWN[key]
 
     def _bounds_of_workers(self, columns: tuple[Codes, ...]) -> list[Floats]:

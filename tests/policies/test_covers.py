@@ -146,6 +146,9 @@ model G {{
   param need[Jobs] integer >= 1;
   var worker[j in Jobs, n in Nodes] integer >= 0 <= gpus[n];
   var on[Nodes] binary;
+  var runs[Jobs] binary;
+  var late[j in Jobs where need[j] > 1] binary;
+  param held[Jobs, Nodes] integer default 0;
   constraint row{row};
   placement worker[j, n] {{ job j;  node n;  workers need[j];  uses 2 of gpus[n];  lasts 1[h]; }}
 }}
@@ -163,6 +166,27 @@ model G {{
         ("[j in Jobs, n in Nodes]: worker[j, n] <= 1", "side"),
         ("[j in Jobs, n in Nodes]: worker[j, n] <= on[n]", "side"),
         ("[n in Nodes]: sum[j in Jobs] 3 * worker[j, n] <= gpus[n]", "side"),
+        ("[j in Jobs]: sum[n in Nodes] worker[j, n] == need[j] * runs[j]", "workers"),
+        ("[j in Jobs]: runs[j] * need[j] == sum[n in Nodes] worker[j, n]", "workers"),
+        ("[j in Jobs]: sum[n in Nodes] worker[j, n] == 2 * need[j] * runs[j]", "side"),
+        ("[j in Jobs]: sum[n in Nodes] 2 * worker[j, n] == need[j] * runs[j]", "side"),
+        ("[j in Jobs]: sum[n in Nodes] worker[j, n] == runs[j]", "side"),
+        ("[j in Jobs]: sum[n in Nodes where gpus[n] > 1] worker[j, n] == need[j] * runs[j]", "side"),
+        ("[j in Jobs]: sum[n in Nodes] worker[j, n] == need[j] * late[j]", "side"),
+        ("[j in Jobs, i in Jobs]: sum[n in Nodes] worker[j, n] == need[j] * runs[i]", "side"),
+        ("[j in Jobs]: sum[n in Nodes] worker[j, n] == need[j] * runs[j] + 1", "side"),
+        ("[j in Jobs]: sum[n in Nodes] worker[j, n] <= need[j] * runs[j]", "side"),
+        (": sum[j in Jobs, n in Nodes] worker[j, n] == sum[j in Jobs] need[j] * runs[j]", "side"),
+        (
+            "[j in Jobs]: sum[n in Nodes] worker[j, n] == need[j] * runs[j];  "
+            "constraint other: sum[j in Jobs] runs[j] <= 2",
+            "side",
+        ),
+        ("[j in Jobs, n in Nodes where held[j, n] > 0]: worker[j, n] == held[j, n]", "pin"),
+        ("[n in Nodes, j in Jobs]: held[j, n] == worker[j, n]", "pin"),
+        ("[j in Jobs, n in Nodes]: 2 * worker[j, n] == held[j, n]", "side"),
+        ("[j in Jobs, n in Nodes]: worker[j, n] <= held[j, n]", "side"),
+        ("[j in Jobs, n in Nodes]: worker[j, n] == runs[j]", "side"),
     ],
 )
 def test_gangs_have_several_workers_and_nodes(row: str, expected: str) -> None:
@@ -172,4 +196,5 @@ def test_gangs_have_several_workers_and_nodes(row: str, expected: str) -> None:
     assert checked is not None
     assert checked.placement is not None
     covered = covers(checked, checked.placement)
-    assert covered.explained.get("row", "link" if "row" in covered.links else "side") == expected
+    other = "link" if "row" in covered.links else "pin" if "row" in covered.pins else "side"
+    assert covered.explained.get("row", other) == expected

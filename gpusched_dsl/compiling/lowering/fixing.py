@@ -8,12 +8,13 @@ import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-from gpusched_dsl.compiling.evaluation.frames import Frame
+from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
+from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Family
-from gpusched_dsl.language.checked import CheckedVariable
+from gpusched_dsl.language.checked import CheckedVariable, Constant
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -46,6 +47,38 @@ def given_elements(store: ValueStore, variable: CheckedVariable, given: Variable
 
 
 Fixed = Mapping[str, VariableValues]  # by the name of the variable
+
+
+def may_be_zero(ev: Evaluator, variable: CheckedVariable) -> bool:
+    """Whether the bounds of all elements of a variable that is at least 0 admit 0, as far as few values tell.
+
+    Upper bounds count that are constants or depend on one index: they are evaluated for its whole set.
+    """
+    lower = [bound.value for bound in variable.bounds if bound.op == ">="]
+    if not any(isinstance(value, Constant) and value.value == 0 for value in lower):
+        return False
+    for bound in variable.bounds:
+        value = bound.value
+        if bound.op == ">=":
+            if not (isinstance(value, Constant) and value.value <= 0):
+                return False
+            continue
+        indices = free_variables(value) & set(variable.indexing.variables)
+        if bound.op != "<=" or len(indices) > 1:
+            return False
+        frame = EMPTY_FRAME
+        for index in indices:
+            component = ev.store.component(index.type)
+            if component is None:
+                return False
+            frame = Frame(len(component.labels), {index: np.arange(len(component.labels))})
+        try:
+            known = ev.numbers(value, frame)
+        except DiagnosticError:  # elements outside the family may have no value
+            return False
+        if not (np.isfinite(known) & (known >= 0)).all():
+            return False
+    return True
 
 
 def domain_given(ev: Evaluator, variable: CheckedVariable, given: VariableValues) -> Domain:

@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.lowering.affine import assemble
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.compiling.lowering.constraints import Assertion, Assertions, Condition
 from gpusched_dsl.compiling.lowering.entries import Entries
-from gpusched_dsl.compiling.lowering.fixing import Fixed, domain_given, values_at
+from gpusched_dsl.compiling.lowering.fixing import Fixed, domain_given, may_be_zero, values_at
 from gpusched_dsl.compiling.lowering.linear import Linearizer
 from gpusched_dsl.compiling.lowering.unused import drop_unused
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
@@ -50,7 +50,8 @@ def ground(
 ) -> Problem:
     """Return the problem of a model and its data. `store` has every set and parameter and gets the variables' columns.
 
-    Variables named in `fixed` have the values given there; of binaries, those that are 0 are left out, and read as 0.
+    Variables named in `fixed` have the values given there; those that are 0 are left out, and read as 0, of binaries
+    and of variables whose bounds are known to admit 0.
     Raises DiagnosticError with everything found: subscripts outside their sets, terms that are not linear, numbers
     that are not finite (GSM30xx), families too large for `limits` (GSM3001), expressions whose `let`s need each other
     in too long a chain (GSM1004).
@@ -188,7 +189,9 @@ class _Grounding:
 
     def _is_cut(self, variable: CheckedVariable) -> bool:
         """Whether only the given nonzero elements of a family get columns."""
-        return variable.name in self.fixed and variable.kind == "binary" and bool(variable.indexing.iterators)
+        if variable.name not in self.fixed or not variable.indexing.iterators:
+            return False
+        return variable.kind == "binary" or may_be_zero(self.ev, variable)
 
     def _variable_domain(self, variable: CheckedVariable) -> Domain:
         if self._is_cut(variable):

@@ -11,7 +11,9 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.policies.gangs.pinned import with_pinned_gangs
 from gpusched_dsl.policies.gangs.reader import GangCluster
+from gpusched_dsl.policies.gangs.schedule_errors import errors_of
 from gpusched_dsl.policies.gangs.workload import GangSchedule, GangWorkload
 from gpusched_dsl.policies.job_facts import JobFacts, JobRoles, Users
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
@@ -47,14 +49,20 @@ def plan_gangs(
 ) -> tuple[GangSchedule, RowsAsked, float]:
     """Return the schedule, which obeys the rows of the model, these rows, and the seconds of waiting for kernels.
 
-    Gangs that `start` runs stay. Raises as `run_gangs` does, and DiagnosticError as `ground` does.
+    Gangs that `start` runs stay, and those that rows place run. Raises as `run_gangs` does, and DiagnosticError as
+    `ground` does.
     """
     ready = ready_seconds()
 
     def plan(guard: RowGuard | None, changed: Instructions, _: bool) -> GangSchedule:
         return run_gangs(policy, gangs, changed, start, store, limits, known, guard)
 
-    asked = RowsAsked(policy.model, gangs.cluster, store, limits, gangs.work.most_of_jobs(), start.running())
+    placed = with_pinned_gangs(policy.model, gangs, start, store, limits)
+    pinned = placed is not None
+    start = start if placed is None else placed
+    running = start.running()
+    workers = gangs.work.most_of_jobs()
+    asked = RowsAsked(policy.model, gangs.cluster, store, limits, workers, running, pinned=pinned)
     return asked.first_that_obeys(plan, GangSchedule.running, lines), asked, ready_seconds() - ready
 
 
@@ -196,35 +204,3 @@ def verify_gangs(work: GangWorkload, plan: GangSchedule) -> None:
     found = errors_of(work, plan)
     if found:
         raise BrokenSchedule(f"a policy computed an invalid plan of gangs:  {'; '.join(found)}")
-
-
-def errors_of(work: GangWorkload, plan: GangSchedule) -> list[str]:
-    """Return the errors of a schedule of gangs."""
-    rows = slice(0, int(plan.rows[0]))
-    job, node, way, workers = plan.job[rows], plan.node[rows], plan.way[rows], plan.workers[rows]
-    nodes, jobs = len(work.node_kind), len(plan.runs)
-    placed = np.bincount(job, weights=workers, minlength=jobs)
-    kind = work.node_kind[node]
-    room = work.room[work.node_kind]
-    used = np.bincount(node, weights=workers * work.size[way], minlength=nodes)
-    errors = {
-        "workers of other jobs": work.job[way] != job,
-        "workers in ways for other kinds of nodes": work.kind[way] != kind,
-        "rows of a job on one node": np.unique(job * nodes + node, return_counts=True)[1] > 1,
-        "gangs in several modes": work.mode[way] != work.mode[_first(job, way, jobs)],
-        "parts of gangs": placed[job] != work.workers[way],
-        "gangs that run without workers": (placed > 0) != plan.runs,
-        "more workers on a node than its variable allows": (workers < 1) | (workers > work.most[way]),
-        "overfull nodes": used > work.units[work.node_kind],
-    }
-    for r in range(work.needs.shape[1]):
-        taken = np.bincount(node, weights=workers * work.needs[way, r], minlength=nodes)
-        errors[f"nodes without enough of capacity {r}"] = taken > room[:, r] + FEASIBILITY * np.abs(room[:, r])
-    return [what for what, wrong in errors.items() if wrong.any()]
-
-
-def _first(job: Ints, way: Ints, jobs: int) -> Ints:
-    """A way of the job of each row."""
-    found = np.zeros(jobs, dtype=np.int64)
-    found[job] = way
-    return found[job]

@@ -39,6 +39,19 @@ def _list_ways(work: GangWorkload, j: int, at: int, way_on: Ints) -> None:
             way_on[work.kind[w]] = w
 
 
+@compiled_in_place
+def _room_on_single_nodes(work: GangWorkload, future: Future, start: float, search: GangSearch) -> int:
+    """Set for how many workers each node has room from `start` on if all are on one node; the number for all nodes."""
+    total = 0
+    for n in range(len(work.node_kind)):
+        search.most[n] = 0
+        w = search.way_on[work.node_kind[n]]
+        if w != NONE and (start > 0.0 or work.size[w] <= future.free[n]):
+            search.most[n] = workers_on(work, future, n, w, start, work.time[w])
+            total += search.most[n]
+    return total
+
+
 @compiled
 def find(
     work: GangWorkload, future: Future, used: Bools, listed: int, start: float, search: GangSearch,
@@ -50,21 +63,24 @@ def find(
     workers on each node, which are entered into the guard.
     """
     slowest, way_on, most, counts = 0.0, search.way_on, search.most, search.counts
+    total, slows = _room_on_single_nodes(work, future, start, search), work.across_nodes[listed] >= 1.0
+    if total < work.workers[listed] and slows and work.across_racks[listed] >= 1.0:
+        return -1.0  # nor is there for gangs that take longer
     for k in range(len(way_on)):
         if way_on[k] != NONE:
             slowest = max(slowest, work.time[way_on[k]])
+    factor = 1.0
     for span in range(3):
-        factor = 1.0
+        before = factor
         if span == ONE_RACK:
             factor = work.across_nodes[listed]
         elif span == ANYWHERE:
             factor = work.across_racks[listed]
-        for n in range(len(work.node_kind)):
-            most[n] = 0
-            w = way_on[work.node_kind[n]]
-            if w != NONE:
-                time = work.time[w] if span == ONE_NODE else slowest * factor
-                most[n] = workers_on(work, future, n, w, start, time)
+        if span != ONE_NODE:
+            for n in range(len(work.node_kind)):
+                if most[n] > 0 or factor < before or guard is not None:  # the guard changes `most`
+                    w = way_on[work.node_kind[n]]
+                    most[n] = 0 if w == NONE else workers_on(work, future, n, w, start, slowest * factor)
         if guard is None:
             found = fewest_racks(work.rack, most, used, search.rest, work.workers[listed], span, counts)
         else:
@@ -139,25 +155,52 @@ def _start_in_best_way(
 
 
 @compiled
-def _reserve(work: GangWorkload, future: Future, used: Bools, j: int, search: GangSearch, asks: bool) -> float:
+def _find_later(work: GangWorkload, future: Future, used: Bools, j: int, start: float, search: GangSearch) -> float:
+    """Find nodes for a job from a later start on, in its best way then; the time that it takes there, -1 without room.
+
+    `search` gets the way on each kind of node, and the workers.
+    """
+    for at in range(work.first_way[j], work.first_way[j + 1]):
+        if work.ranked[at] == NONE:
+            break
+        if not _is_end_of_level(work, j, at):
+            continue
+        for n in range(len(search.rest)):
+            search.rest[n] = work.units[work.node_kind[n]]
+        _list_ways(work, j, at, search.way_on)
+        time = find(work, future, used, work.ranked[at], start, search, None)
+        if time >= 0.0:
+            return float(time)
+    return -1.0
+
+
+@compiled
+def _reserve(
+    work: GangWorkload, future: Future, used: Bools, j: int, search: GangSearch, asks: bool, is_first: bool
+) -> float:
     """Reserve the earliest start of a job, in its best way then. Infinite if there is none.
 
-    `asks`: rows may have refused its start now, however much room there is. They are not known for later.
+    `asks`: rows may have refused its start now, however much room there is. They are not known for later. `is_first`:
+    there is no reservation yet, so no node has less room later, and what has room once has it from then on.
     """
     starts = np.unique(future.start[: future.taken[0]])
-    for start in starts[1:] if asks else starts:
-        for at in range(work.first_way[j], work.first_way[j + 1]):
-            if work.ranked[at] == NONE:
-                break
-            if not _is_end_of_level(work, j, at):
-                continue
-            for n in range(len(search.rest)):
-                search.rest[n] = work.units[work.node_kind[n]]
-            _list_ways(work, j, at, search.way_on)
-            time = find(work, future, used, work.ranked[at], start, search, None)
-            if time >= 0.0:
-                _take(work, future, start, time, search.way_on, search.counts)
-                return float(start)
+    first, last = 1 if asks else 0, len(starts) - 1
+    if first > last:
+        return float(NEVER)
+    if is_first:
+        if _find_later(work, future, used, j, starts[last], search) < 0.0:
+            return float(NEVER)
+        while first < last:
+            middle = (first + last) // 2
+            if _find_later(work, future, used, j, starts[middle], search) < 0.0:
+                first = middle + 1
+            else:
+                last = middle
+    for at in range(first, last + 1):
+        time = _find_later(work, future, used, j, starts[at], search)
+        if time >= 0.0:
+            _take(work, future, starts[at], time, search.way_on, search.counts)
+            return float(starts[at])
     return float(NEVER)
 
 
@@ -183,7 +226,7 @@ def place_gangs(
         if w == NONE and waits:
             return
         if w == NONE and made < reservations:
-            reserved[j] = _reserve(work, future, used, j, search, guard is not None)
+            reserved[j] = _reserve(work, future, used, j, search, guard is not None, made == 0)
             made += reserved[j] < NEVER
 
 

@@ -38,7 +38,8 @@ class RowsAsked:
     none, and only if it breaks one, the plan is made again. A pass over a queue gives the same plan either way, since a
     row that allows the plan allows each part of it.
 
-    Rows that demand jobs are met by another queue, found by plain passes (`meeting.py`).
+    Rows that demand jobs are met by another queue, found by plain passes (`meeting.py`). If `pinned`, the jobs that run
+    from the start satisfy all rows that state where jobs run: where there are no other rows, none is asked.
     """
 
     def __init__(
@@ -49,12 +50,16 @@ class RowsAsked:
         limits: MemoryLimits,
         workers: Ints,
         start: Running,
+        *,
+        pinned: bool = False,
     ) -> None:
         self.cluster, self.store, self.limits = cluster, store, limits
         self.workers, self.start = workers, start
         self.whole, self.model = model, side_model(model)
         self.placed: Running | None = None  # jobs that a solver placed, since no pass meets what rows demand
-        self.any = cluster.placement.variable in self.model.rows.variables
+        rows = self.model.rows
+        met = pinned and self.model.pins.issuperset(rows.constraints)
+        self.any = cluster.placement.variable in rows.variables and not met
         self.found: SideRows | None = None
         self.lines: Instructions | None = None  # with the queue that meets what rows demand
         self.checked = False  # whether the plan was evaluated and breaks no row of the model

@@ -49,12 +49,14 @@ class SideProblem:
 @dataclass(frozen=True, eq=False)
 class SideModel:
     """The part of a model that roles do not explain. `checked` is it without links, whose binaries, those of `opening`,
-    are at least 1 with each job (`policies/covers.py`). `suspects` are constraints that plans of this run broke lately.
+    are at least 1 with each job, and `pins` constraints that state where jobs run (`policies/covers.py`). `suspects`
+    are constraints that plans of this run broke lately.
     """
 
     rows: CheckedModel
     checked: CheckedModel
     opening: Mapping[str, tuple[int, ...]]
+    pins: frozenset[str] = frozenset()
     suspects: set[str] = field(default_factory=set)
 
 
@@ -73,11 +75,11 @@ def side_model(model: CheckedModel) -> SideModel:
             structs.replace(model, variables=one.variables, constraints=one.constraints, objectives=(), decompose=None)
             for one in (kept.rows, kept.checked)
         )
-        return SideModel(rows, checked, kept.opening, kept.suspects)
+        return SideModel(rows, checked, kept.opening, kept.pins, kept.suspects)
     assert model.placement is not None
     found = covers(model, model.placement)
     checked = part_with(model, [name for name in found.side if name not in found.links])
-    side = SideModel(part_with(model, found.side), checked, found.opening)
+    side = SideModel(part_with(model, found.side), checked, found.opening, found.pins)
     _known[key] = (model, side)
     while len(_known) > _KEPT:
         _known.popitem(last=False)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import gpusched_dsl as gs
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Built, build, check_solvable
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
@@ -126,3 +127,42 @@ def test_results_of_several_problems_of_one_instance_do_not_disturb_each_other()
     ground(own.scenario.model, own.instance.store, None, {"run": given})
     assert one.instance.store.variables == before
     assert own.instance.store.variables["run"].domain.size == 1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "is_broken", "is_cut"),
+    [
+        (">= 0", False, True),
+        (">= 0 <= most[i]", False, True),
+        (">= 0 <= 3", False, True),
+        (">= 0 >= -1 <= most[i]", False, True),
+        (">= 0 <= few[i]", True, False),
+        (">= 0 <= pair[i, k]", True, False),
+        (">= 0 >= least[i]", True, False),
+        (">= 1", True, False),
+        (">= least[i]", True, False),
+        ("== 1", True, False),
+        ("", False, False),
+    ],
+)
+def test_elements_at_0_have_no_column_where_bounds_admit_0(bounds: str, is_broken: bool, is_cut: bool) -> None:
+    """They read as 0 in rows, and a bound that excludes 0 is found as before."""
+    text = f"""
+    model M {{
+      set I ordered;  set K = 1..2;
+      param most[I] default 2;  param few[i in I] = if i == last(I) then -1 else 2;
+      param pair[i in I, k in K] = few[i] + k - 1;
+      param least[i in I] = if i == last(I) then 1 else 0;
+      var x[i in I, k in K] integer {bounds};
+      minimize total: sum[i in I, k in K] x[i, k];
+      constraint row[i in I]: sum[k in K] x[i, k] <= 2;
+    }}
+    scenario S for M {{ I = {{ a, b, c }}; }}
+    """
+    built = gs.loads(text)._build("S", {})
+    plan = {"x": VariableValues((np.array([0]), np.array([1])), np.array([2.0]))}
+    problem = ground(built.scenario.model, built.instance.store, None, plan)
+    assert problem.variable("x").domain.size == (1 if is_cut else 6)
+    assert bool((problem.lower > problem.upper).any()) == is_broken
+    values = problem.matrix.activity(np.minimum(problem.upper, np.maximum(problem.lower, 0.0)))
+    assert is_broken or values.tolist() == [2.0, 0.0, 0.0]
