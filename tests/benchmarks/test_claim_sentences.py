@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from claim_sentences import differences
 
-from benchmarks.reproduction.papers import read_papers
-from gpusched_dsl.campaigns.claims.claims import Claim, Paper
+from benchmarks.reproduction.papers import ROOT, read_papers
+from gpusched_dsl.campaigns.claims.claims import Claim, Paper, read_paper
 
 READ = ("ferrino_2024", "filippini_2024")
 PAPERS = [paper for paper in read_papers() if paper.model_file.stem in READ]
@@ -70,6 +72,14 @@ def test_each_change_of_a_field_contradicts_the_sentence(name: str) -> None:
     claims = [one for paper in PAPERS for one in computed(paper) if applies(one)]
     assert claims
     assert [one.place for one in claims if not differences(change(one))] == []
+
+
+def test_the_example_of_the_documentation(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "campaigns.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "sizes.claims.toml").write_text(example, encoding="utf-8")
+    found = computed(read_paper(tmp_path / "sizes.claims.toml"))
+    assert [differences(one) for one in found] == [[], []]
 
 
 def test_a_number_that_is_not_published_is_explained() -> None:
