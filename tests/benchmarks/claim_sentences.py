@@ -15,8 +15,8 @@ from gpusched_dsl.language.blocks.campaigns.constants import plain_text
 
 LESS = {"less", "lower", "below", "smaller", "fewer", "faster", "cheaper"}
 MORE = {"more", "higher", "above", "larger", "slower"}
-AT_MOST = re.compile(r"\b(at most|less than|up to|within|never|no|none|fewer than)\b")
-AT_LEAST = re.compile(r"\b(at least|more than)\b")
+AT_MOST = re.compile(r"\b(at most|less than|up to|within|never|no|none|fewer than)\b", re.IGNORECASE)
+AT_LEAST = re.compile(r"\b(at least|more than)\b", re.IGNORECASE)
 STATISTICS = {"most": r"largest|never|no|none|at any", "median": "median", "mean": "average|mean", "total": "total|all"}
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 WORDS = {"no": 0.0, "none": 0.0, "never": 0.0, "constant": 0.0, "half": 0.5, "one": 1.0, "two": 2.0}
@@ -75,13 +75,14 @@ def _has(number: float, text: str) -> bool:
 def _direction(claim: Claim, sentence: str) -> list[str]:
     """The first of the compared names is lower with a word for less, higher with a word for more."""
     plain = re.sub(r"\([^)]*\)", "", sentence)
-    words = set(re.findall(r"\w+", re.sub(r"`[^`]*`|at most|at least|more than|less than", "", plain)))
-    less, more = words & LESS, words & MORE
-    if bool(less) == bool(more):
-        return ["not exactly one direction is named"]
     places = {name: plain.find(f"`{name}`") for name in claim.roles}
     if -1 in places.values():
         return ["a compared name is missing"]
+    compared = plain[: plain.find(". ", max(places.values())) + 1 or None]  # further sentences explain it
+    words = set(re.findall(r"\w+", re.sub(r"`[^`]*`|at most|at least|more than|less than", "", compared)))
+    less, more = words & LESS, words & MORE
+    if bool(less) == bool(more):
+        return ["not exactly one direction is named"]
     ours, first = claim.roles[0], min(places, key=places.__getitem__)
     high = (claim.published or (1.0, 1.0))[1]
     neutral = 1.0 if claim.kind == "ratio" else 0.0
