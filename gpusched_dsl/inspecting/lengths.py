@@ -12,6 +12,7 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 
 LEAST_SAMPLES = 8  # of a group that is used
 RECENT = 100  # the last ones of a group
+RUNS_ON = 0.5  # mean time for which a job runs on after the longest one known, as a share of its time until then
 OVERRUN, LEAST_OVERRUN = (
     0.05,
     60.0,
@@ -32,13 +33,20 @@ class LengthLaw:
     scale: Floats  # (J,)
     longest: Floats  # (J,) s, its limit or infinity
 
-    def draw(self, elapsed: Floats, random: np.random.Generator) -> Floats:
-        """Lengths from the start, longer than what the jobs have run (`elapsed`, 0 for those that wait)."""
+    def draw(self, elapsed: Floats, random: np.random.Generator, uniforms: Floats | None = None) -> Floats:
+        """Lengths from the start, longer than what the jobs have run (`elapsed`, 0 for those that wait).
+
+        `uniforms` (J,) choose the samples: larger ones longer lengths. Without them the jobs are independent.
+        """
         position = self._beyond(elapsed)
         width = self.last - position
-        at = position + np.floor(random.random(len(width)) * np.maximum(width, 1)).astype(np.int64)
+        if uniforms is None:
+            uniforms, tail = random.random(len(width)), random.exponential(RUNS_ON, len(width))
+        else:
+            tail = -RUNS_ON * np.log1p(-uniforms)
+        at = position + np.floor(uniforms * np.maximum(width, 1)).astype(np.int64)
         drawn = self.samples[np.minimum(at, len(self.samples) - 1)] * self.scale
-        longer = np.minimum(self.longest, elapsed * (1.0 + random.exponential(0.5, len(width))) + 1.0)
+        longer = np.minimum(self.longest, elapsed * (1.0 + tail) + 1.0)
         found: Floats = np.where(width > 0, drawn, np.maximum(longer, elapsed + 1.0))
         found = np.maximum(np.minimum(found, np.maximum(self.longest, elapsed + 1.0)), elapsed + 1e-3)
         late = elapsed >= self.longest  # the cluster has not ended it: nobody knows when it will

@@ -1,7 +1,8 @@
 """When waiting jobs will start: quantiles over drawn futures, corrected by how often they held in the own past.
 
-Futures have drawn lengths of jobs and drawn arrivals: what was submitted after a random time of the recent past. The
-quantiles are those of the futures, times a factor that makes them hold on past cases of the same cluster
+Futures have drawn lengths of jobs (alike for jobs that come together: `dependence.py`) and drawn arrivals: what was
+submitted after a random time of the recent past. The quantiles are those of the futures, times a factor that makes them
+hold on past cases of the same cluster
 (`online/rollouts/calibration.py`). The coverage is measured on cases that come after those behind the factor.
 """
 
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from gpusched_dsl.inspecting.dependence import length_dependence
 from gpusched_dsl.inspecting.lengths import length_law
 from gpusched_dsl.inspecting.past_state import real_future, state_at, times_to_ask
 from gpusched_dsl.inspecting.queue_simulation import QueueData, QueueRule, present_state, ready_at, simulate
@@ -208,11 +210,12 @@ class Futures:
         )
         self._data = present_state(replace(snapshot, jobs=pl.concat([snapshot.jobs, copies])))
         table = self._data.table
-        self._law = length_law(snapshot.jobs, table)
+        self._law, self._dependence = length_law(snapshot.jobs, table), length_dependence(snapshot.jobs)
         self._copy = np.arange(len(table)) >= present
         since = (table["submitted"] - snapshot.now).to_numpy(writable=True)
         since[self._copy] = (past.select(ready_at()).to_series() - snapshot.now).to_numpy()
         self._since = since  # the submission; of a copy that of its original
+        self._in_order = np.lexsort((since, self._copy))  # copies come later
         self._oldest = float(since[self._copy].min(initial=0.0))
         running = ~np.isnan(self._data.jobs.started)
         self._elapsed = np.where(running, -np.nan_to_num(self._data.jobs.started), 0.0)
@@ -224,7 +227,7 @@ class Futures:
         came = self._copy & (self._since > from_time) & (self._since <= min(from_time + SPAN, 0.0))
         submitted = np.where(came, self._since - from_time, np.where(self._copy, np.inf, self._data.jobs.submitted))
         first = np.where(self._copy, submitted, self._since)
-        lengths = self._law.draw(self._elapsed, random)
+        lengths = self._law.draw(self._elapsed, random, self._dependence.uniforms(self._in_order, random))
         data = self._data.with_times(lengths, np.maximum(self._data.jobs.estimate, lengths))
         data = in_queue_order(replace(data, jobs=data.jobs._replace(submitted=submitted)), self._order, first)
         found: Floats = simulate(data, self._order.rule, waiting=self._waiting).start[self._waiting]

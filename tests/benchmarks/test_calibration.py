@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.signal import lfilter
 
 import gpusched_dsl as gs
 from benchmarks.calibration.replay import Calibration, Forecast, LiveReplay, TraceJob
@@ -67,6 +68,27 @@ def test_the_replay_of_a_snapshot_counts_and_says_that_nobody_waits() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "nobody waits" in measure(history_of(jobs, 0.01), 12).row("made")
+
+
+def test_futures_differ_enough_where_jobs_that_come_together_are_alike() -> None:
+    """Lengths that are drawn independently average out: the 90 % quantile then covers 63 % in place of 75 %."""
+    high = []
+    for seed in (1, 2, 3):
+        random = np.random.default_rng(seed)
+        common = lfilter([1.0], [1.0, -0.95], np.sqrt(1 - 0.95**2) * random.standard_normal(500))
+        scores = np.sqrt(0.8) * common + np.sqrt(0.2) * random.standard_normal(500)
+        jobs = pl.DataFrame(
+            {
+                "submitted": np.cumsum(random.exponential(600.0, 500)),
+                "gpus": pl.Series(random.choice([1, 2, 4, 8], 500), dtype=pl.Int32),
+                "duration": np.exp(8.0 + scores),
+                "user": ["u"] * 500,
+            }
+        )
+        raw = measure(history_of(jobs, 0.8), 16).raw
+        assert raw is not None
+        high.append(raw[2])
+    assert np.mean(high) >= 0.7
 
 
 @pytest.mark.quick(1)
