@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     snapshot = made_cluster(given.nodes, given.waiting)
-    rules = {"FIFO": QueueRule.FIFO, "EASY": QueueRule.EASY}
+    rules = {"FIFO": QueueRule.STRICT, "EASY": QueueRule.EASY}
     with TemporaryDirectory() as name:
         folder = Path(name) / "cluster"
         model_folder(snapshot).write(folder)

@@ -14,17 +14,18 @@ TOTAL = pl.col("gpus") * pl.col("nodes").clip(1)  # GPUs of a job
 
 def load_by_type(snapshot: ClusterSnapshot) -> pl.DataFrame:
     """A row for each type of GPU: `nodes`, `down` nodes, `gpus` of nodes that are up, `used` and `free` GPUs, `wanted`
-    by waiting jobs that only this type suits, and `used_share` of the past (null without starts).
+    by waiting jobs that only this type suits, and `used_share` of the past (null without starts). GPUs on nodes in a
+    reservation or in maintenance are not free.
     """
     used = gpus_in_use(snapshot)
     nodes = snapshot.nodes.with_columns(pl.Series("used", used))
-    up = pl.col("up")
+    up, closed = pl.col("up"), pl.col("node").is_in(closed_nodes(snapshot).implode())
     table = nodes.group_by("gpu_type", maintain_order=True).agg(
         pl.len().alias("nodes"),
         (~up).sum().alias("down"),
         pl.col("gpus").filter(up).sum(),
         pl.col("used").sum(),
-        (pl.col("gpus") - pl.col("used")).clip(0).filter(up).sum().alias("free"),
+        (pl.col("gpus") - pl.col("used")).clip(0).filter(up & ~closed).sum().alias("free"),
     )
     wanted = _wanted(snapshot)
     past = past_use(snapshot)
@@ -32,6 +33,12 @@ def load_by_type(snapshot: ClusterSnapshot) -> pl.DataFrame:
         pl.col("gpu_type").replace_strict(wanted, default=0, return_dtype=pl.Int64).alias("wanted"),
         pl.col("gpu_type").replace_strict(past, default=None, return_dtype=pl.Float64).alias("used_share"),
     ).sort("gpus", "gpu_type", descending=[True, False])
+
+
+def closed_nodes(snapshot: ClusterSnapshot) -> pl.Series:
+    """The names of nodes that are in a reservation or in maintenance now."""
+    now = snapshot.reservations.filter((pl.col("start") <= snapshot.now) & (pl.col("end") > snapshot.now))
+    return now["nodes"].explode(empty_as_null=False, keep_nulls=False).unique()
 
 
 def gpus_in_use(snapshot: ClusterSnapshot) -> Floats:

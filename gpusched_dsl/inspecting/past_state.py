@@ -15,7 +15,8 @@ from gpusched_dsl.ir.arrays import Floats
 def state_at(snapshot: ClusterSnapshot, time: float) -> ClusterSnapshot:
     """The jobs as they were at `time` (seconds, as in the snapshot): later ones are gone, later events unknown.
 
-    A job that was not eligible yet is blocked, one that was cancelled later waits. Needs the starts of the jobs.
+    A job that was not eligible yet is blocked, one that was cancelled later waits. A node that is down now was up until
+    the last start of a job there: records of nodes are not read. Needs the starts of the jobs.
     """
     known = snapshot.jobs.filter(pl.col("submitted") <= time)
     ended = pl.col("ended").is_not_null() & (pl.col("ended") <= time)
@@ -38,7 +39,16 @@ def state_at(snapshot: ClusterSnapshot, time: float) -> ClusterSnapshot:
         pl.when(ended | runs).then("on_gpus").otherwise(pl.lit([], pl.List(pl.Int32))).alias("on_gpus"),
         pl.lit("").alias("reason"),
     )
-    return replace(snapshot, now=time, jobs=before)
+    return replace(snapshot, now=time, jobs=before, nodes=_nodes_at(snapshot, time))
+
+
+def _nodes_at(snapshot: ClusterSnapshot, time: float) -> pl.DataFrame:
+    """The nodes, with those up on which jobs started after `time`."""
+    if bool(snapshot.nodes["up"].all()):
+        return snapshot.nodes
+    later = snapshot.jobs.filter(pl.col("started") > time)["on_nodes"].explode(empty_as_null=False, keep_nulls=False)
+    up = pl.col("up") | pl.col("node").is_in(later.unique().implode())
+    return snapshot.nodes.with_columns(up.alias("up"), pl.when(up).then(pl.lit("")).otherwise("reason").alias("reason"))
 
 
 def real_future(snapshot: ClusterSnapshot, time: float, span: float) -> ClusterSnapshot:

@@ -3,9 +3,10 @@
 At each event the jobs that wait are tried in their order. A job that fits starts on the nodes that then have the fewest
 free GPUs. What follows for the others if it does not fit is the rule: `STRICT`, no job behind it may use the classes of
 nodes that suit it; `SKIP`, all others are tried; `EASY`, the first job without a place of each set of classes reserves
-the earliest time at which it fits by the estimated ends, and jobs that are tried later must not delay it (D. A. Lifka,
-The ANL/IBM SP Scheduling System, JSSPP 1995). A job that only a limit stops delays nobody. Like the backfilling of
-Slurm, an event tries at most `depth` jobs (`bf_max_job_test`); jobs of shapes without room do not count.
+the earliest time at which it fits by the estimated ends and the closed times of nodes, and jobs that are tried later
+must not delay it (D. A. Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995). A job that only a limit stops delays
+nobody. Like the backfilling of Slurm, an event tries at most `depth` jobs (`bf_max_job_test`); jobs of shapes without
+room do not count.
 
 Most events free no room for those who wait, and change nothing. In the others reservations are computed when a job with
 room is tried: only such a job could delay them.
@@ -122,6 +123,7 @@ def run_queue(
     waits, roomy = np.zeros(shapes, dtype=np.int64), np.zeros(shapes, dtype=np.bool_)  # waiting jobs; room now
     shape_least = np.empty(shapes)  # the smallest estimate of waiting jobs
     open_queues, pending = np.zeros(shapes, dtype=np.int64), np.empty(shapes, dtype=np.int64)
+    pending_estimate, of_class = np.empty(shapes), np.empty((2, nodes.fits.shape[1]), dtype=np.int64)
     heads, head_rank = np.empty(len(queues), dtype=np.int64), np.empty(len(queues), dtype=np.int64)
     barred = np.zeros(nodes.fits.shape[1], dtype=np.bool_)
     late_of = levels_of.copy()  # nodes of a class by the GPUs that a job may use beyond a reservation
@@ -221,7 +223,7 @@ def run_queue(
                         possible -= open_queues[best]
                         roomy[best] = False
                     if rule == EASY:
-                        pending[reserving] = best
+                        pending[reserving], pending_estimate[reserving] = best, jobs.estimate[j]
                         reserving += 1
                     for other in range(len(queues)):
                         closed[other] |= jobs.queue_shape[other] == best
@@ -231,8 +233,8 @@ def run_queue(
                     continue
                 for at in range(reserving):
                     _make_reservation(
-                        nodes, jobs, run, pending[at], now, free, line_end, line_job, line_bits, running, later, levels,
-                        spare, shadow, late_of,
+                        nodes, jobs, run, pending[at], pending_estimate[at], now, free, line_end, line_job, line_bits,
+                        running, later, levels, of_class, spare, shadow, late_of,
                     )  # fmt: skip
                 reserving = 0
                 tested += 1
@@ -266,6 +268,11 @@ def run_queue(
                         barred[c] |= nodes.fits[demand, c]
                     continue
                 else:  # a reservation or a closed time prevents it: shorter ones of its shape may fit
+                    if rule == EASY:
+                        _make_reservation(
+                            nodes, jobs, run, best, jobs.estimate[j], now, free, line_end, line_job, line_bits,
+                            running, later, levels, of_class, spare, shadow, late_of,
+                        )  # fmt: skip
                     soonest = now + shape_least[best]
                     if not _has_place(nodes, demand, barred, now, soonest, shadow, levels_of, late_of, gpus, wanted):
                         possible -= open_queues[best]
@@ -288,17 +295,17 @@ def run_queue(
 
 @compiled_in_place
 def _make_reservation(
-    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, shape: int, now: float, free: Ints, line_end: Floats,
-    line_job: Ints, line_bits: Ints, running: int, later: Ints, levels: Ints, spare: Ints, shadow: Floats,
-    late_of: Ints,
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, shape: int, estimate: float, now: float, free: Ints,
+    line_end: Floats, line_job: Ints, line_bits: Ints, running: int, later: Ints, levels: Ints, of_class: Ints,
+    spare: Ints, shadow: Floats, late_of: Ints,
 ) -> None:  # fmt: skip
-    """Reserve the earliest time for a job of a shape without room, if none of its classes has a reservation."""
+    """Reserve the earliest time for a job of a shape without a place, if none of its classes has a reservation."""
     demand = jobs.shape_demand[shape]
     if _is_covered(nodes, demand, shadow):
         return
     time = _reserve(
-        nodes, jobs, run, demand, jobs.shape_gpus[shape], jobs.shape_nodes[shape], free, line_end, line_job, line_bits,
-        running, later, levels, spare,
+        nodes, jobs, run, demand, jobs.shape_gpus[shape], jobs.shape_nodes[shape], estimate, now, free, line_end,
+        line_job, line_bits, running, later, levels, of_class, spare,
     )  # fmt: skip
     if time < NEVER:
         for c in range(len(shadow)):
@@ -492,40 +499,67 @@ def _is_covered(nodes: QueueNodes, demand: int, shadow: Floats) -> bool:
 
 
 @compiled_in_place
-def _reserve(
-    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, demand: int, gpus: int, wanted: int, free: Ints,
-    line_end: Floats, line_job: Ints, line_bits: Ints, running: int, later: Ints, levels: Ints, spare: Ints,
-) -> float:  # fmt: skip
-    """The earliest time at which a job without room fits by the estimated ends of running jobs, NEVER if it does not.
+def _next_opening(nodes: QueueNodes, demand: int, last: float) -> float:
+    """The first end of a closed time after `last` of a class that suits the demand, NEVER if there is none."""
+    found = NEVER
+    for c in range(nodes.fits.shape[1]):
+        if nodes.fits[demand, c]:
+            for w in range(nodes.first_window[c], nodes.first_window[c + 1]):
+                if last < nodes.window_end[w] < found:
+                    found = nodes.window_end[w]
+    return found
 
-    `spare` becomes what others may use beyond that time on the nodes that the job then takes.
+
+@compiled_in_place
+def _reserve(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, demand: int, gpus: int, wanted: int, estimate: float, now: float,
+    free: Ints, line_end: Floats, line_job: Ints, line_bits: Ints, running: int, later: Ints, levels: Ints,
+    of_class: Ints, spare: Ints,
+) -> float:  # fmt: skip
+    """The earliest time at which a job without a place fits, NEVER if it does not.
+
+    It fits by the estimated ends of running jobs, on classes that are not closed from then to its own end. `spare`
+    becomes what others may use beyond that time on the nodes that the job then takes. `of_class` gets for each class
+    the nodes with enough GPUs, and all GPUs.
     """
-    number, total, bits = 0, 0, 0
+    bits = 0
+    of_class[:] = 0
     for c in range(nodes.fits.shape[1]):
         if nodes.fits[demand, c]:
             bits |= 1 << (c % 62)
             for n in range(nodes.first_node[c], nodes.first_node[c + 1]):
                 later[n] = max(free[n], 0) if nodes.gpus[n] > 0 else 0
-                number += later[n] >= gpus
-                total += later[n]
-    time, at = NEVER, 0
-    need = max(wanted, 1)
-    while time == NEVER and at < running:
-        if line_bits[at] & bits == 0:  # frees nothing for it
+                of_class[0, c] += later[n] >= gpus
+                of_class[1, c] += later[n]
+    time, at, last, found = now, 0, now, False
+    opening = _next_opening(nodes, demand, last)
+    while not found:
+        if at < running and line_end[at] <= opening:
             at += 1
-            continue
-        j = line_job[at]
-        for part in range(jobs.first_part[j], jobs.first_part[j] + run.parts[j]):
-            n = run.part_node[part]
-            if nodes.fits[demand, nodes.node_class[n]] and nodes.gpus[n] > 0:
-                number += later[n] < gpus <= later[n] + run.part_gpus[part]
-                later[n] += run.part_gpus[part]
-                total += run.part_gpus[part]
-        if number >= need or (wanted == 0 and total >= gpus):
-            time = line_end[at]
-        at += 1
-    if time == NEVER:
-        return NEVER
+            if line_bits[at - 1] & bits == 0:  # frees nothing for it
+                continue
+            time, j = max(line_end[at - 1], now), line_job[at - 1]
+            for part in range(jobs.first_part[j], jobs.first_part[j] + run.parts[j]):
+                n = run.part_node[part]
+                c = nodes.node_class[n]
+                if nodes.fits[demand, c] and nodes.gpus[n] > 0:
+                    of_class[0, c] += later[n] < gpus <= later[n] + run.part_gpus[part]
+                    later[n] += run.part_gpus[part]
+                    of_class[1, c] += run.part_gpus[part]
+        elif opening < NEVER:
+            time = last = opening
+            opening = _next_opening(nodes, demand, last)
+        else:
+            return NEVER
+        number, total = 0, 0
+        for c in range(nodes.fits.shape[1]):
+            if nodes.fits[demand, c] and not _is_closed(nodes, c, time, time + estimate):
+                number += of_class[0, c]
+                total += of_class[1, c]
+        found = number >= max(wanted, 1) or (wanted == 0 and total >= gpus)
+    for c in range(nodes.fits.shape[1]):
+        if nodes.fits[demand, c] and _is_closed(nodes, c, time, time + estimate):
+            later[nodes.first_node[c] : nodes.first_node[c + 1]] = 0
     levels[:] = 0
     for c in range(nodes.fits.shape[1]):
         if nodes.fits[demand, c]:

@@ -90,16 +90,22 @@ def one_pass(
                     spare[n] -= g
         elif rule == "strict":
             barred |= job.kinds
-        elif rule == "easy" and choose(room, job.gpus, job.nodes) is None and not job.kinds & set(shadow):
+        elif rule == "easy" and not job.kinds & set(shadow):
             later = dict(room)
-            for other in sorted(running, key=lambda r: r.start + r.estimate):
-                for n, g in other.places.items():
+            ends = [(r.start + r.estimate, 0, r.places) for r in sorted(running, key=lambda r: r.start + r.estimate)]
+            openings = sorted({w[1] for n in room for w in nodes[n].windows if w[1] > now})
+            for moment, _, freed in sorted([*ends, *((w, 1, {}) for w in openings)], key=lambda e: e[:2]):
+                for n, g in freed.items():
                     if n in later:
                         later[n] += g
-                reserved = choose(later, job.gpus, job.nodes)
+                if freed and not set(freed) & set(later):
+                    continue
+                time = max(moment, now)
+                closed = {n for n in room if any(time < w[1] and time + job.estimate > w[0] for w in nodes[n].windows)}
+                reserved = choose({n: 0 if n in closed else g for n, g in later.items()}, job.gpus, job.nodes)
                 if reserved is not None:
                     for kind in job.kinds:
-                        shadow[kind] = max(other.start + other.estimate, now)
+                        shadow[kind] = time
                     for n, g in reserved.items():
                         spare[n] = later[n] - g
                     break

@@ -17,7 +17,14 @@ from gpusched_dsl.inspecting.load import load_by, load_by_type
 from gpusched_dsl.inspecting.other_queues import compare_queues
 from gpusched_dsl.inspecting.queue_simulation import QueueRule
 from gpusched_dsl.inspecting.reasons import waiting_reasons
-from gpusched_dsl.inspecting.snapshot import LIMIT_COLUMNS, RESERVATION_COLUMNS, ClusterSnapshot, frame
+from gpusched_dsl.inspecting.snapshot import (
+    JOB_COLUMNS,
+    LIMIT_COLUMNS,
+    NODE_COLUMNS,
+    RESERVATION_COLUMNS,
+    ClusterSnapshot,
+    frame,
+)
 from gpusched_dsl.inspecting.starts import QueueOrder
 from gpusched_dsl.inspecting.times import SnapshotClock
 from gpusched_dsl.inspecting.unused import unused_gpus
@@ -201,3 +208,13 @@ def test_a_cluster_without_a_past_states_no_mean_wait(history: ClusterSnapshot) 
     text = str(inspect(replace(history, jobs=jobs)))
     assert "how many waiting jobs start now" in text
     assert "mean wait of past jobs" not in text
+
+
+@pytest.mark.parametrize(("start", "end", "free"), [(-1.0, 5.0, 6), (1.0, 5.0, 14), (-5.0, 0.0, 14), (0.0, 1.0, 6)])
+def test_gpus_of_nodes_in_reservations_are_not_free(start: float, end: float, free: int) -> None:
+    nodes = frame([{"node": name, "gpus": 8, "gpu_type": "a"} for name in ("n0", "n1")], NODE_COLUMNS)
+    job = {"job": "1", "state": "running", "gpus": 2, "nodes": 1, "on_nodes": ["n1"], "on_gpus": [2], "started": 0.0}
+    windows = [{"reservation": name, "nodes": ["n0"], "start": 100.0 + start, "end": 100.0 + end} for name in "rs"]
+    tables = (frame([job], JOB_COLUMNS), frame(windows, RESERVATION_COLUMNS))
+    [row] = load_by_type(ClusterSnapshot("made", 100.0, nodes, *tables)).to_dicts()
+    assert (row["gpus"], row["used"], row["free"]) == (16, 2, free)

@@ -108,3 +108,34 @@ def test_starts_equal_those_of_the_plain_queue(rule: QueueRule, part: int) -> No
             assert found.nodes_of(at) == {f"n{order[n]}": g for n, g in job.places.items()}, (seed, at)
         differing += sum(job.start > 0 for job in expected)
     assert differing > 40  # jobs that had to wait
+
+
+def test_a_reservation_is_after_the_maintenance_that_its_job_cannot_be_done_before() -> None:
+    """A job behind it that ends before the maintenance starts now."""
+    hour = 3600.0
+    job = {"state": "waiting", "gpus": 8, "submitted": NOW}
+    jobs = [
+        {**job, "job": "runs", "state": "running", "nodes": 1, "started": NOW, "limit": 4 * hour}
+        | {"on_nodes": ["n0"], "on_gpus": [8]},
+        {**job, "job": "large", "nodes": 2, "limit": 4 * hour, "priority": -1.0},
+        {**job, "job": "small", "nodes": 1, "limit": 4.5 * hour, "priority": -2.0},
+    ]
+    window = {"reservation": "r", "nodes": ["n0", "n1"], "start": NOW + 5 * hour, "end": NOW + 7 * hour}
+    nodes = frame([{"node": name, "gpus": 8} for name in ("n0", "n1")], NODE_COLUMNS)
+    tables = (frame(jobs, JOB_COLUMNS), frame([window], RESERVATION_COLUMNS))
+    found = simulate(present_state(ClusterSnapshot("made", NOW, nodes, *tables)), QueueRule.EASY)
+    assert found.start.tolist() == [0.0, 7 * hour, 0.0]
+
+
+def test_a_job_that_only_a_closed_time_stops_has_a_reservation() -> None:
+    """Else jobs behind it would take its other node again and again."""
+    job = {"state": "waiting", "gpus": 8, "submitted": NOW}
+    jobs = [
+        {**job, "job": "gang", "nodes": 2, "limit": 100.0, "priority": -1.0},
+        {**job, "job": "long", "nodes": 1, "limit": 300.0, "priority": -2.0},
+    ]
+    window = {"reservation": "r", "nodes": ["n1"], "start": NOW + 30.0, "end": NOW + 200.0}
+    nodes = frame([{"node": name, "gpus": 8} for name in ("n0", "n1")], NODE_COLUMNS)
+    tables = (frame(jobs, JOB_COLUMNS), frame([window], RESERVATION_COLUMNS))
+    found = simulate(present_state(ClusterSnapshot("made", NOW, nodes, *tables)), QueueRule.EASY)
+    assert found.start.tolist() == [200.0, 300.0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -63,6 +65,24 @@ def test_a_past_state_knows_nothing_of_what_came_later() -> None:
     real = history.jobs.filter((pl.col("started") <= time) & (pl.col("ended").fill_null(np.inf) > time))
     assert sorted(real["job"]) == sorted(running["job"])
     assert state_at(state_at(history, time + 1000.0), time).jobs.equals(then.jobs)
+
+
+def test_nodes_that_are_down_now_were_up_until_their_last_start() -> None:
+    history = made_history(1, jobs=300, nodes=4)
+    down = pl.col("node") != history.nodes["node"][0]
+    history = replace(history, nodes=history.nodes.with_columns(down.alias("up"), pl.lit("broken").alias("reason")))
+    times = np.linspace(float(history.jobs["submitted"].min()), history.now, 12)  # type: ignore[arg-type]
+    found = []
+    for time in times.tolist():
+        then = state_at(history, time).nodes
+        for row in then.iter_rows(named=True):
+            mine = [start for start, on in history.jobs.select("started", "on_nodes").rows() if row["node"] in on]
+            expected = row["node"] != history.nodes["node"][0] or any(start > time for start in mine)
+            assert row["up"] == expected
+            assert row["reason"] == ("" if expected else "broken")
+        found.append(bool(then["up"].all()))
+    assert found[0]
+    assert not found[-1]
 
 
 def test_lengths_are_drawn_from_the_own_user_and_beyond_what_has_run() -> None:
