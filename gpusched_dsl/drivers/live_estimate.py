@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from gpusched_dsl.drivers.drive import JOURNAL, parts_of, start_of_run
@@ -14,9 +15,12 @@ from gpusched_dsl.online.checkpoints.restoring import restored_loop
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import split_quarantined
 from gpusched_dsl.online.live.messages import event_of
+from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
+from gpusched_dsl.online.simulation.world import STATES, WAITING
 from gpusched_dsl.workflows.estimate import SAMPLES, Estimate, estimate_live
 from gpusched_dsl.workflows.live import LiveParts
+from gpusched_dsl.workflows.past_starts import check_starts
 from gpusched_dsl.workflows.starts.candidates import Values
 
 
@@ -35,16 +39,24 @@ def estimate_driven(
     """Estimate a job of the recorded run of a cluster file from now on, also while the run continues.
 
     Further jobs arrive as in the past of the run, unless `arrivals` is False. In shadow mode the run is that of the
-    plans, not of the cluster. `report` gets a warning for a saved state that cannot be used. Raises DiagnosticError for
+    plans, not of the cluster. The start of a waiting job is checked on the past of the run, if its block plans at
+    events. `report` gets a warning for a saved state that cannot be used. Raises DiagnosticError for
     records that cannot be used, and as `estimate_live` does.
     """
     start = start_of_run(workspace, settings, now, create=False)
     parts = parts_of(workspace, settings, start)
+    seconds = parts.clock.seconds
     with Journal.read(settings.folder / JOURNAL) as journal:
         loop = restore_loop(parts, journal, report)
-    seconds = parts.clock.seconds
-    at = None if seconds is None else (now() - start.timestamp()) / seconds
-    return estimate_live(loop, job, at=at, samples=samples, changes=changes, arrivals=arrivals, stop=stop)
+        at = None if seconds is None else (now() - start.timestamp()) / seconds
+        found = estimate_live(loop, job, at=at, samples=samples, changes=changes, arrivals=arrivals, stop=stop)
+        if found.state != STATES[WAITING] or seconds is None or not isinstance(loop, ExternalEventLoop):
+            return found
+        check = check_starts(
+            parts, journal, loop.world, found.at, found.start, found.plans, arrivals=arrivals,
+            stop=stop or (lambda: False),
+        )  # fmt: skip
+    return replace(found, check=check)
 
 
 def restore_loop(

@@ -33,6 +33,7 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.report import Report
+from gpusched_dsl.workflows.past_starts import StartCheck
 from gpusched_dsl.workflows.starts.alternatives import SAMPLES as CHANGE_SAMPLES
 from gpusched_dsl.workflows.starts.alternatives import StartAlternatives, find_alternatives
 from gpusched_dsl.workflows.starts.candidates import Values
@@ -68,6 +69,7 @@ class Estimate(Report):
     drawn: bool
     plans: int
     alternatives: StartAlternatives | None = None
+    check: StartCheck | None = None  # of the start of a waiting job, on the past of a recorded run
 
     @property
     def unit(self) -> str:
@@ -122,6 +124,7 @@ class Estimate(Report):
             "unfinished": self.unfinished,
             "late": self.late,
             **quantities,
+            "check": None if self.check is None else self.check.to_dict(),
             "alternatives": None if self.alternatives is None else self.alternatives.to_dict(),
         }
 
@@ -150,6 +153,8 @@ class Estimate(Report):
         if self.late is not None:
             share = f"late in {percent_text(self.late)} of the runs"
             lines.append(share if self.samples > 1 else _IN_TIME[self.late > 0])
+        if self.check is not None:
+            lines += self.check.lines(self.clock.text)
         return lines if self.alternatives is None else [*lines, "", *self.alternatives.lines()]
 
     @property

@@ -36,31 +36,56 @@ def restored_loop(
     inputs are not used. `report` gets a warning (GSM5430) for a state that is left out. Recorded plans are not verified
     again. Raises DiagnosticError as the journal does.
     """
+    for step in reversed(saved_steps(journal, header, report)):
+        found = loop_before(make_loop, journal, step, until=until, report=report)
+        if found is not None:
+            return found
+    return make_loop(RecordedSteps(journal)), 0
+
+
+def saved_steps(journal: Journal, header: Mapping[str, Json], report: Report = lambda warning: None) -> list[int]:
+    """Return the numbers of plans (from 0) before which there is a state, ascending; none for other inputs."""
     files = StateFiles.of(journal.path)
     steps = files.steps()
     recorded = {name: value for name, value in journal.header.items() if name in header}
     changed = differences(recorded, normalise_json(dict(header))) if steps else []
     if changed:
         report(_unusable(files.folder.name, f"the inputs of the run have changed since: {changed[0]}"))
-        steps = []
-    for step in reversed(steps):
-        try:
-            state = files.read(step, journal)
-            if state.time >= until:
-                continue
-            loop = make_loop(RecordedSteps(journal, step))
-            set_state(loop, state.values)
-            examine, loop.examine = loop.examine, None
-            loop.plan_restored(tuple(state.values["why"]))
-            loop.examine = examine
-            return loop, state.events
-        except DamagedState as failure:
-            report(_unusable(files.path(step).name, str(failure)))
-        except DiagnosticError as failure:
-            report(_unusable(files.path(step).name, failure.diagnostics[0].message))
-        except (LookupError, TypeError, ValueError, AttributeError) as failure:  # values that no run of ours has
-            report(_unusable(files.path(step).name, f"{type(failure).__name__}: {failure}"))
-    return make_loop(RecordedSteps(journal)), 0
+        return []
+    return steps
+
+
+def loop_before(
+    make_loop: Callable[[StepJournal], L],
+    journal: Journal,
+    step: int,
+    *,
+    until: float = float("inf"),
+    report: Report = lambda warning: None,
+) -> tuple[L, int] | None:
+    """Return the loop after plan `step`, from the state before it, and how many records of events it has applied.
+
+    None for a state that cannot be used, which is reported, and for one that is not before the time `until`.
+    """
+    files = StateFiles.of(journal.path)
+    try:
+        state = files.read(step, journal)
+        if state.time >= until:
+            return None
+        loop = make_loop(RecordedSteps(journal, step))
+        set_state(loop, state.values)
+        examine, loop.examine = loop.examine, None
+        loop.plan_restored(tuple(state.values["why"]))
+        loop.examine = examine
+        return loop, state.events
+    except DamagedState as failure:
+        why = str(failure)
+    except DiagnosticError as failure:
+        why = failure.diagnostics[0].message
+    except (LookupError, TypeError, ValueError, AttributeError) as failure:  # values that no run of ours has
+        why = f"{type(failure).__name__}: {failure}"
+    report(_unusable(files.path(step).name, why))
+    return None
 
 
 def _unusable(name: str, why: str) -> Diagnostic:
