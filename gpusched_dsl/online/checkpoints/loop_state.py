@@ -40,10 +40,10 @@ STATE: Final[Mapping[type[SimulationLoop], tuple[str, ...]]] = {
 LEFT_OUT: Final = frozenset(
     (
         "setup", "online", "placement", "config", "planner", "fallback", "jobs_root", "places_root", "completion",
-        "journal", "stop", "on_plan", "examine", "event_by_event", "look_ahead", "fast_replay", "most_idle", "live_clock",
-        "carrier", "codes", "instance", "last_result", "columns", "allocated_jobs", "allocations", "plan_columns",
-        "skipped", "unrecorded_result", "window", "_planned_base", "_pending_reasons", "_unreported", "_clock_time",
-        "diagnostics",
+        "journal", "stop", "on_plan", "examine", "event_by_event", "look_ahead", "fast_replay", "most_idle",
+        "live_clock", "carrier", "codes", "instance", "last_result", "columns", "allocated_jobs", "allocations",
+        "plan_columns", "skipped", "unrecorded_result", "window", "_planned_base", "_pending_reasons",
+        "_unreported", "_clock_time", "diagnostics",
     )
 )  # fmt: skip
 _APART: Final = frozenset(("base", "nodes", "steps", "forgotten_steps"))  # with a form of their own

@@ -109,7 +109,8 @@ class CheckpointedSteps(JournalSteps):
         self.files = StateFiles.of(journal.path)
         if not len(journal):
             self.files.clear()
-        self._next: int | None = len(journal) + EVERY  # the plan before which the next state is saved
+        last = max((step for step in self.files.steps() if step < len(journal)), default=0)
+        self._next: int | None = last + EVERY  # the plan before which the next state is saved
         self._saved: tuple[int, int, bytes, SimulationLoop] | None = None  # the numbers of plans and events before
         journal.on_write = self._write_saved
 
