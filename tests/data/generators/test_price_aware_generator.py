@@ -102,6 +102,19 @@ def test_prices() -> None:
     assert prices["time"][4] == 1.0
 
 
+def test_prices_of_a_stated_day() -> None:
+    """The day of models/price_aware/campaigns/kang_2022.gsm: highest from 10 to 18 h, most slots from 20 to 30 $/MWh."""
+    stated = {"price_mean": 23.5, "price_swing": 7.0, "price_peak": 14.0, "price_half_day_swing": 0.0}
+    prices = draw("price_aware_prices", slots=6720, price_noise=3.0, **stated)
+    hour = prices["time"] % 24
+    by_day = prices["forecast"] > 23.5 + 3.5 + 1e-9
+    assert prices["forecast"].max() == pytest.approx(30.5)
+    assert (by_day == hour.is_between(10, 18, closed="none")).all()
+    assert within_standard_errors(prices["price"] - prices["forecast"], 0, 3)
+    assert float((prices["price"] < 20).mean() or 0) == pytest.approx(0.31, abs=0.02)  # type: ignore[arg-type]
+    assert float((prices["price"] >= 30).mean() or 0) == pytest.approx(0.14, abs=0.02)  # type: ignore[arg-type]
+
+
 def test_jobs_beyond_the_horizon() -> None:
     with pytest.raises(Unreadable, match="do not fit into 8 slots"):
         draw("price_aware_jobs", slots=8)

@@ -22,7 +22,11 @@ _OPTIONS = (
     Option("most_epochs", "most epochs of a job", 140, unit="epoch", least=1),
     Option("iterations", "iterations of an epoch", 400, least=1),
     Option("latency_bound", "largest mean response time of all services", 0.2, unit="s", least=0),
-    Option("price_noise", "standard deviation of a price around the daily wave", 1.5, unit="$/MWh", least=0),
+    Option("price_mean", "mean price of a day", 24.0, unit="$/MWh", least=0),
+    Option("price_swing", "amplitude of the daily wave of prices", 9.0, unit="$/MWh", least=0),
+    Option("price_peak", "hour of the day at which this wave is highest", 15.0, unit="h", least=0),
+    Option("price_half_day_swing", "amplitude of the half-day wave of prices", 3.0, unit="$/MWh", least=0),
+    Option("price_noise", "standard deviation of a price around the waves", 1.5, unit="$/MWh", least=0),
     Option("first_hour", "hour of the day at which slot 0 begins", 0.0, unit="h", least=0),
 )
 _SOURCE = (

@@ -188,7 +188,10 @@ def prices(settings: Mapping[str, Setting]) -> FormatTable:
     import polars as pl
 
     hours = _hours(settings)
-    wave = 24 + 9 * np.sin(2 * np.pi * (hours - 9) / 24) + 3 * np.sin(2 * np.pi * (hours - 14) / 12)
+    rises = float(settings["price_peak"]) - 6  # hour at which the daily wave passes its mean
+    daily = float(settings["price_swing"]) * np.sin(2 * np.pi * (hours - rises) / 24)
+    half_daily = float(settings["price_half_day_swing"]) * np.sin(2 * np.pi * (hours - 14) / 12)
+    wave = float(settings["price_mean"]) + daily + half_daily
     noise = stream(int(settings["seed"]), PriceAwareStream.PRICES).standard_normal(len(hours))
     price = np.clip(wave + float(settings["price_noise"]) * noise, LEAST_PRICE, MOST_PRICE)
     time = hours - float(settings["first_hour"])
