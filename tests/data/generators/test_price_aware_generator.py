@@ -103,7 +103,7 @@ def test_prices() -> None:
 
 
 def test_prices_of_a_stated_day() -> None:
-    """The day of models/price_aware/campaigns/kang_2022.gsm: highest from 10 to 18 h, most slots from 20 to 30 $/MWh."""
+    """The day of the campaign of Kang et al.: highest from 10 to 18 h, most slots from 20 to 30 $/MWh."""
     stated = {"price_mean": 23.5, "price_swing": 7.0, "price_peak": 14.0, "price_half_day_swing": 0.0}
     prices = draw("price_aware_prices", slots=6720, price_noise=3.0, **stated)
     hour = prices["time"] % 24
