@@ -14,7 +14,7 @@ from claim_sentences import differences
 from benchmarks.reproduction.papers import ROOT, read_papers
 from gpusched_dsl.campaigns.claims.claims import Claim, Paper, read_paper
 
-READ = ("ferrino_2024", "filippini_2024", "kang_2022")
+READ = ("ferrino_2024", "filippini_2024", "jahani_2019", "kang_2022")
 PAPERS = [paper for paper in read_papers() if paper.model_file.stem in READ]
 
 
