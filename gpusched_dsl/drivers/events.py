@@ -15,7 +15,7 @@ import msgspec
 
 from gpusched_dsl.drivers.capacity import ModelCapacity, Occupied, running_in, targets, used_by
 from gpusched_dsl.drivers.exclusions import Exclusions
-from gpusched_dsl.drivers.protocol import Allocation, JobState, Observation, ObservedJob
+from gpusched_dsl.drivers.protocol import Allocation, JobState, Observation, ObservedJob, by_number
 from gpusched_dsl.drivers.turns import NodeSetTurns
 from gpusched_dsl.drivers.value_source import NoValue
 from gpusched_dsl.online.live.messages import LONGEST_LINE, VERSION
@@ -127,7 +127,7 @@ class EventMaker:
         look = _Look(observation, now, plan)
         if self.exclusions.expire(now, observation.jobs.keys() | known.away):
             self._turns.begin_again()
-        for name in sorted(observation.jobs, key=_by_number):
+        for name in sorted(observation.jobs, key=by_number):
             self._look_at(observation.jobs[name], look)
         self._look_for_missing(look)
         masked = self._take_turns(look)
@@ -257,7 +257,7 @@ class EventMaker:
 
     def _look_for_missing(self, look: _Look) -> None:
         """Jobs that the cluster does not show give their GPUs to others, come back, or have ended long ago."""
-        for name in sorted((self.known.present | self.known.away) - look.observation.jobs.keys(), key=_by_number):
+        for name in sorted((self.known.present | self.known.away) - look.observation.jobs.keys(), key=by_number):
             self._missed[name] += 1
             if self._missed[name] >= FORGOTTEN_AFTER:
                 look.add("withdrawal", f"end {name}", job=name)
@@ -307,7 +307,7 @@ class EventMaker:
         self._notice_room(observation, others)
         self._bounce(look, wanted, planned)
         values, events = list[list[str | int]](), list[Content]()
-        for name in sorted(self.model.nodes, key=_by_number):
+        for name in sorted(self.model.nodes, key=by_number):
             target, is_down = wanted[name], name in known.down
             full = self.model.gpus.get(name, 0)
             now, before = full if target is None else target, known.gpus.get(name, full)
@@ -359,7 +359,7 @@ class EventMaker:
 
     def _arrival_events(self, look: _Look) -> list[Content]:
         known, found, new = self.known, list[Content](), dict[int, list[str]]()
-        for name in sorted(look.arriving, key=_by_number):
+        for name in sorted(look.arriving, key=by_number):
             if name in look.values:
                 new.setdefault(self._together.get(name, MOST_TOGETHER), []).append(name)
             else:
@@ -419,11 +419,3 @@ def _parts(names: Sequence[str], most: int, values: Mapping[str, Mapping[str, An
         size += own
     if part:
         yield part
-
-
-def _by_number(name: str) -> tuple[int, int, str]:
-    """Numbers come in their order, also as parts of a name such as `123_5`; then all other names."""
-    first, _, second = name.partition("_")
-    if first.isdecimal() and (second.isdecimal() or name == first):
-        return int(first), int(second or -1), ""
-    return 1 << 62, 0, name

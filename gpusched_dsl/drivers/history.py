@@ -23,6 +23,7 @@ class HistoryWriter:
     values: Callable[[ObservedJob], Mapping[str, Any]]
     _last: dict[str, list[Any]] = field(default_factory=dict)
     _misfits: dict[str, frozenset[str]] = field(default_factory=dict)  # at all observations of a job that waits
+    _waited: set[str] = field(default_factory=set)  # jobs that were seen waiting for nodes
     _sets: dict[frozenset[str], int] = field(default_factory=dict)
     _types: dict[str, str] = field(default_factory=dict)
     _gone: set[str] = field(default_factory=set)
@@ -39,6 +40,8 @@ class HistoryWriter:
             elif "job" in line:
                 self._gone.discard(line["job"])
                 self._last[line["job"]] = [line[key] for key in _COMPARED]
+                if line["state"] == JobState.PENDING.value:
+                    self._waited.add(line["job"])
                 if "misfits" in line:
                     self._misfits[line["job"]] = names[line["misfits"]]
                 if "after" in line:
@@ -58,7 +61,7 @@ class HistoryWriter:
                 continue  # what is known of it stays
             line = _line_of(job)
             compared = [line[key] for key in _COMPARED]
-            is_shrunk = job.state is JobState.PENDING and self._shrink_misfits(job)
+            is_shrunk = job.state in (JobState.PENDING, JobState.BLOCKED) and self._shrink_misfits(job)
             is_later = self._grow_after(job)
             if known == compared and not is_shrunk and not is_later and job.name not in self._gone:
                 continue
@@ -84,9 +87,15 @@ class HistoryWriter:
         self._forget(observation)
 
     def _shrink_misfits(self, job: ObservedJob) -> bool:
-        """Keep the nodes on which a job could never run so far; return whether these are others than before."""
-        before = self._misfits.get(job.name)
-        now = frozenset(job.misfits) if before is None else before.intersection(job.misfits)
+        """Keep the nodes on which a job could never run so far; return whether these are others than before.
+
+        Until it is seen waiting for nodes, those count on which it could not run at last.
+        """
+        before, now = self._misfits.get(job.name), frozenset(job.misfits)
+        if job.name in self._waited:
+            now = (before or frozenset()) & now if job.state is JobState.PENDING else before or frozenset()
+        if job.state is JobState.PENDING:
+            self._waited.add(job.name)
         self._misfits[job.name] = now
         return now != before
 
@@ -124,6 +133,7 @@ class HistoryWriter:
             self._misfits = {name: nodes for name, nodes in self._misfits.items() if name in observation.jobs}
             self._after = {name: others for name, others in self._after.items() if name in observation.jobs}
             self._gone &= self._last.keys()
+            self._waited &= self._last.keys()
 
 
 _COMPARED = ("state", "nodes", "started", "ended", "restarts")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpusched_dsl.drivers.protocol import Allocation, JobState
+from gpusched_dsl.drivers.protocol import Allocation, JobState, by_number
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class JobHistory:
 
     It `arrived` when it was submitted, or when it no longer waited for another job, a time or a limit of its array.
 
-    `misfits` are the nodes on which it could not run all the time that it waited, None if it was never seen waiting.
+    `misfits` are the nodes on which it could not run all the time that it waited for nodes, else at its last time in
+    the queue, None if it was not seen there.
     It had to wait for the ends of the jobs `after`; at most `limit` tasks of its `array` run at once (0: any number).
     `gone` is the time since when the cluster has not shown it, None while it does.
     """
@@ -64,6 +65,8 @@ class JobHistory:
         is_running = state is JobState.RUNNING
         if self.state == JobState.BLOCKED and state is not JobState.BLOCKED and not self.stays:
             self.arrived = max(self.arrived, min(float(started or at), at))
+        if started and not self.stays and self._running is None:
+            self.arrived = min(self.arrived, float(started))  # it was seen late
         if self._running is not None and (not is_running or started != self._running[0]):
             end = line.get("ended") if state.has_ended else None
             self._finish(float(end) if end else at)
@@ -109,9 +112,9 @@ class ClusterHistory:
 
     @property
     def comparable(self) -> list[JobHistory]:
-        """The jobs of a comparison in the order of their arrival."""
+        """The jobs of a comparison in the order of their arrival, then of their numbers."""
         found = [job for job in self.jobs.values() if job.is_comparable]
-        return sorted(found, key=lambda job: (job.arrived, job.name))
+        return sorted(found, key=lambda job: (job.arrived, by_number(job.name)))
 
 
 def read_history(lines: Iterable[Mapping[str, Any]]) -> ClusterHistory:

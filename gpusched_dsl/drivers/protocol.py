@@ -169,3 +169,11 @@ class ClusterFactory(Protocol):
     """Makes a cluster from its section of the cluster file. Raises DiagnosticError and ValueError (a wrong setting)."""
 
     def __call__(self, settings: Mapping[str, Any]) -> DrivenCluster: ...
+
+
+def by_number(name: str) -> tuple[int, int, str]:
+    """Numbers come in their order, also as parts of a name such as `123_5`; then all other names."""
+    first, _, second = name.partition("_")
+    if first.isdecimal() and (second.isdecimal() or name == first):
+        return int(first), int(second or -1), ""
+    return 1 << 62, 0, name

@@ -76,8 +76,10 @@ def broken(jobs: Sequence[Facts], runs: Mapping[str, Run], gpus: Mapping[str, in
 
 
 def fifo(jobs: Sequence[Facts], gpus: Mapping[str, int]) -> dict[str, Run]:
-    """First come, first served, on the nodes with the fewest free GPUs that suffice; waiting for others is obeyed."""
-    order = sorted(jobs, key=lambda job: job.arrival)
+    """In the order of the list, on the nodes with the fewest free GPUs that suffice. No job starts before an
+    earlier one, unless that one must wait for others.
+    """
+    order = list(jobs)
     runs: dict[str, Run] = {}
     now = 0.0
     while len(runs) < len(order):

@@ -189,3 +189,18 @@ def test_what_the_cluster_shows_no_more_is_free(tmp_path: Path) -> None:
     assert history.jobs["u"].executions(20.0) == [Stay(7.0, 9.0, {"g2": 4})]
     assert history.jobs["w"].misfits == frozenset()
     assert history.types == {"g1": "h100", "g2": "h100"}
+
+
+def test_a_job_that_starts_at_once_when_it_may_keeps_its_demands(tmp_path: Path) -> None:
+    """A task of an array is blocked, and runs at the next look: the last nodes that it could not use still count."""
+    record = RecordFile(tmp_path / "cluster.jsonl")
+    nodes = {name: ObservedNode(name, 4, gpu_type="h100") for name in ("g1", "g2")}
+    for at, state, misfits in (
+        (1.0, JobState.BLOCKED, ("g1", "g2")), (2.0, JobState.BLOCKED, ()), (3.0, JobState.BLOCKED, ("g1",)),
+        (4.0, JobState.RUNNING, ()),
+    ):  # fmt: skip
+        writer = HistoryWriter(record, lambda job: {})  # begun again each time
+        task = ObservedJob("7_1", state, 4, misfits=dict.fromkeys(misfits, "why"))
+        writer.write(Observation({"7_1": task}, nodes), at)
+    record.close()
+    assert read_history(read_records(tmp_path / "cluster.jsonl")).jobs["7_1"].misfits == frozenset({"g1"})

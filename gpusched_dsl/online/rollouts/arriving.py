@@ -34,7 +34,8 @@ def blocks_of_arrivals(loop: EventLoop, seed: int, count: int) -> DrawnArrivals:
     last one is followed by the first. Jobs that were there at the first time are not: they came at unknown times.
     """
     world = loop.world
-    past = np.flatnonzero(world.status != FUTURE)
+    # a job that was withdrawn while it was on hold has no time of arrival
+    past = np.flatnonzero((world.status != FUTURE) & np.isfinite(world.arrival))
     past = past[np.argsort(world.arrival[past], kind="stable")]
     came = world.arrival[past]
     first = float(came[0]) if len(came) else world.now

@@ -112,3 +112,16 @@ def test_alternatives_with_arrivals_compare_the_jobs_that_are_there(tmp_path: Pa
     held = next(one for one in found.alternatives.changes if one.text == "hold b until it starts")
     assert (held.start <= found.alternatives.start).all()
     assert held.unfinished == 0
+
+
+def test_jobs_withdrawn_while_on_hold_are_not_repeated(tmp_path: Path) -> None:
+    """Their times of arrival are not known any more."""
+    loop = live_loop(tmp_path, "Live", "FIFO")
+    for number in range(6):
+        values = {"submitted": float(number), "needs": 4, "exec_time": 50.0}
+        loop.on_event({"kind": "arrival", "time": float(number), "job": f"j{number}", "values": values})
+    loop.on_event({"kind": "withdrawal", "time": 6.0, "job": "j3", "returns": True})
+    loop.on_event({"kind": "withdrawal", "time": 7.0, "job": "j3"})
+    drawn = blocks_of_arrivals(loop.simulated_from(8.0, seed=1), 1, 100)
+    assert np.isfinite(drawn.time).all()
+    assert 3 not in drawn.template
