@@ -14,8 +14,7 @@ from claim_sentences import differences
 from benchmarks.reproduction.papers import ROOT, read_papers
 from gpusched_dsl.campaigns.claims.claims import Claim, Paper, read_paper
 
-READ = ("ferrino_2024", "filippini_2024", "jahani_2019", "kang_2022")
-PAPERS = [paper for paper in read_papers() if paper.model_file.stem in READ]
+PAPERS = read_papers()
 
 
 def computed(paper: Paper) -> list[Claim]:
@@ -29,9 +28,9 @@ def test_every_sentence_agrees_with_its_fields(paper: Paper) -> None:
     assert {f"{one.place}: {one.claim}": differences(one) for one in computed(paper) if differences(one)} == {}
 
 
-def doubled(claim: Claim) -> Claim:
+def enlarged(claim: Claim) -> Claim:
     low, high = claim.published or (1.0, 1.0)
-    return dataclasses.replace(claim, published=(2 * low, 2 * high), within=2 * claim.within)
+    return dataclasses.replace(claim, published=(1.37 * low, 1.37 * high), within=1.37 * claim.within)
 
 
 CHANGES: dict[str, tuple[Callable[[Claim], bool], Callable[[Claim], Claim]]] = {
@@ -41,7 +40,7 @@ CHANGES: dict[str, tuple[Callable[[Claim], bool], Callable[[Claim], Claim]]] = {
         lambda claim: bool(claim.against),
         lambda claim: dataclasses.replace(claim, against=(*claim.against, "Other")),
     ),
-    "number": (lambda claim: any(map(abs, (*(claim.published or ()), claim.within))), doubled),
+    "number": (lambda claim: any(map(abs, (*(claim.published or ()), claim.within))), enlarged),
     "unit": (lambda claim: bool(claim.unit), lambda claim: dataclasses.replace(claim, unit="GB")),
     "swapped": (
         lambda claim: claim.kind in ("saving", "ratio", "order") and len(claim.against) == 1 and not claim.value,
