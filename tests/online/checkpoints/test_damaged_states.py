@@ -9,10 +9,12 @@ from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from restored_runs import fingerprint, only_states, record_live, restored, save_often
 from test_restored_live import CLUSTER, job_lines
 
+from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.drivers.live_estimate import restore_loop
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -21,6 +23,7 @@ from gpusched_dsl.online.checkpoints import state_files
 from gpusched_dsl.online.checkpoints.codec import MAGIC, DamagedState, decode, encode, pack, unpack
 from gpusched_dsl.online.checkpoints.loop_state import LEFT_OUT, STATE, state_of
 from gpusched_dsl.online.checkpoints.state_files import StateFiles
+from gpusched_dsl.online.data.past import CurrentPlan, ExecutedTime, Past
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import live_parts, run_live_loop
@@ -172,3 +175,14 @@ def test_only_known_classes_are_read() -> None:
         text = json.dumps({"value": value, "arrays": []}).encode()
         with pytest.raises(DamagedState):
             decode(len(text).to_bytes(8, "big") + text + content[start:])
+
+
+def test_one_object_is_one_object_again() -> None:
+    """Spans of the same plan are joined: two objects would make two spans, and other last bits."""
+    plan = CurrentPlan({"run": VariableValues((np.array([0, 1]),), np.array([1.0, 0.5])), "other": None})  # type: ignore[dict-item]
+    past = Past(plan, 1.0, {}, (ExecutedTime(2.0, plan), ExecutedTime(3.0, CurrentPlan())))
+    found = decode(encode({"past": past, "plan": plan}, frozenset(("run",))))
+    assert found["past"].plan is found["plan"] is found["past"].executed[0].plan
+    assert found["past"].executed[1].plan is not found["plan"]
+    assert found["plan"].values.keys() == {"run"}
+    assert found["plan"].values["run"].values.tolist() == [1.0, 0.5]

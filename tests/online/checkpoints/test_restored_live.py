@@ -14,6 +14,7 @@ from gang_roads import Beside
 from gang_windows import drawn_gang_window
 from live_fuzz import events
 from live_toy import line
+from live_windows import tick
 from net_roads import event_loop, opened
 from restored_runs import check_live, only_states, record_live, restored, save_often
 from state_cases import drawn_state
@@ -21,6 +22,8 @@ from state_simulator import StateSimulation
 from state_window_roads import against_simulation, config_of, slot_loop
 from state_window_roads import events_of as window_events
 from state_windows import drawn_state_window
+from test_forgotten_slots import REMEMBERS
+from test_live_windows import many_jobs
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
@@ -75,6 +78,18 @@ def test_random_runs_with_windows(
     last = case.horizon - case.lookahead + 1
     config = record_live(workspace, config_of(case), window_events(case, run, slow, last), tmp_path / "run.db")
     check_live(workspace, config)
+
+
+@pytest.mark.parametrize("kept", [1000, 2])
+def test_windows_whose_prices_come_later(kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slots without a known price repeat the last known one, in the restored run as well."""
+    for module in (forgetting, forgetting_slots):
+        monkeypatch.setattr(module, "KEPT", kept)
+    monkeypatch.setattr(forgetting_slots, "REACH", 1)
+    workspace = workspace_from_text(REMEMBERS, "windows.gsm", Diagnostics(), Path.cwd(), allow_outside=True)
+    lines = [*many_jobs(14)[:-1], tick(15), tick(20)]  # the window is beyond the known prices
+    config = record_live(workspace, RunConfig(online="Ahead", method="highs", gap=0.0), lines, tmp_path / "run.db")
+    assert check_live(workspace, config) == 6
 
 
 @pytest.mark.quick(2)
