@@ -304,6 +304,14 @@ def test_a_kubeconfig_is_recognised(tmp_path: Path) -> None:
         read_snapshot(str(path), LIMITS)
     assert raised.value.faults[0].code == "GSM5603"
     assert "does not answer" in raised.value.faults[0].notes[0]
+    server = {"name": "k", "cluster": {"server": "http://127.0.0.1:9"}}
+    context = {"name": "c", "context": {"cluster": "k", "user": "u"}}
+    document = {"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [server],
+                "contexts": [context], "users": [{"name": "u", "user": {}}]}  # fmt: skip
+    for text in (json.dumps(document), json.dumps(document, indent=1), json.dumps(document, separators=(",", ":"))):
+        path.write_text(text)
+        with pytest.raises(Unreadable, match="cannot be read"):
+            read_snapshot(str(path), LIMITS)
     path.write_text("kind: Config\nclusters: [}\n")
     with pytest.raises(Unreadable) as raised:
         read_snapshot(str(path), LIMITS)

@@ -16,7 +16,7 @@ from gpusched_dsl.inspecting.readers.kubernetes import read_live_kubernetes
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
 
 _HEAD = 1 << 16
-_CONFIG = re.compile(rb"""^\s*["']?kind["']?\s*:\s*["']?Config\b""", re.MULTILINE)
+_CONFIG = re.compile(rb"""(?:^|[{,])\s*["']?kind["']?\s*:\s*["']?Config\b""", re.MULTILINE)
 _OBJECTS = re.compile(rb'"apiVersion"\s*:')
 _TIMEOUT = 60.0  # s for one answer
 
