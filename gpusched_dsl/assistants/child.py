@@ -52,6 +52,10 @@ def _run(call: dict[str, Any], limits: CallLimits) -> dict[str, Any]:
             from gpusched_dsl.assistants.tasks.policies import describe_policy
 
             return describe_policy(file, **arguments)
+        case "inspect":
+            from gpusched_dsl.assistants.tasks.inspect import inspect
+
+            return inspect(limits, **arguments)
     assert file is not None
     match call["tool"]:
         case "check":

@@ -49,6 +49,7 @@ def build_server(folder: Path, limits: CallLimits, *, allow_outside: bool = Fals
     calls = Calls(folder, limits, allow_outside=allow_outside)
     _add_model_tools(server, calls)
     _add_policy_tools(server, calls)
+    _add_inspection(server, calls)
     _add_documents(server)
     return server
 
@@ -134,6 +135,26 @@ def _add_policy_tools(server: MCPServer, calls: Calls) -> None:
     ) -> dict[str, Any]:
         """Describe a policy step by step in plain English."""
         return await _call(calls, "describe_policy", ModelText(text, file, files), policy=policy, model=model)
+
+
+def _add_inspection(server: MCPServer, calls: Calls) -> None:
+    @server.tool(annotations=READS)
+    async def inspect(
+        source: Annotated[str, Field(description="a file or folder, relative to the folder of the server")],
+        format: Annotated[str | None, Field(description="its format, if it is not recognised")] = None,
+        timezone: Annotated[str, Field(description="time zone of its times")] = "UTC",
+        nodes: Annotated[str | None, Field(description="nodes of a source with jobs only, such as 20x8:a100")] = None,
+        price: Annotated[float | None, Field(description="price of a GPU-hour", gt=0)] = None,
+    ) -> dict[str, Any]:
+        """Look at saved outputs of Slurm or kubectl, records of sacct, or a trace of jobs, without a model.
+
+        Returns the load by type and team, who waits and why, starts, other queues, what would help, and the report as
+        `text`. The page `inspect` explains them.
+        """
+        return await _call(
+            calls, "inspect", ModelText(),
+            folder=str(calls.folder), source=source, form=format, timezone=timezone, nodes=nodes, price=price,
+        )  # fmt: skip
 
 
 def _add_documents(server: MCPServer) -> None:

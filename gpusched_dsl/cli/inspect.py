@@ -14,8 +14,10 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watch_progress
 from gpusched_dsl.cli.trace import diagnostic_of
 from gpusched_dsl.data.sources.files import FileLimits, Unreadable
+from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:
     from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
@@ -44,6 +46,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         help = "write one of them to a file"
         raise CommandLineError("GSM6002", "`--html -` and `--json -` both write to standard output", help)
     check_targets(options.json, options.html)
+    if options.csv is not None:
+        check_writable(Path(options.csv), folder=True)
     check_model_folder(options.write)
     limits = FileLimits.within(permissions(options).memory, allow_outside=True)
     if STDOUT in (options.json, options.html):
@@ -64,6 +68,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
         write_model(snapshot, options.write, None, output)
     if options.json is not None:
         write_document(found.json_text(), options.json, output)
+    if options.csv is not None:
+        files = found.to_csv(options.csv)
+        output.note(f"wrote {count_text(len(files), 'file')} into {options.csv}")
     if options.html is not None:
         write_document(found.html_text(), options.html, output)
     return exits.OK

@@ -47,6 +47,14 @@ class ClusterInspection(InspectionData):
 
         write_text(output_path(path), self.html_text())
 
+    def to_csv(self, folder: str | Path) -> list[Path]:
+        """Write each table to a file of its own in a folder, and return the files; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import output_path
+        from gpusched_dsl.inspecting.tables import inspection_tables
+        from gpusched_dsl.reporting.csv_files import write_csv_folder
+
+        return write_csv_folder(output_path(folder), inspection_tables(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, the document of `gsdsl inspect --json`. Times are in seconds, with dates if there are."""
         snapshot, starts = self.snapshot, self.starts

@@ -522,7 +522,7 @@ def _reserve(
     becomes what others may use beyond that time on the nodes that the job then takes. `of_class` gets for each class
     the nodes with enough GPUs, and all GPUs.
     """
-    bits = 0
+    bits, number, total = 0, 0, 0
     of_class[:] = 0
     for c in range(nodes.fits.shape[1]):
         if nodes.fits[demand, c]:
@@ -531,8 +531,11 @@ def _reserve(
                 later[n] = max(free[n], 0) if nodes.gpus[n] > 0 else 0
                 of_class[0, c] += later[n] >= gpus
                 of_class[1, c] += later[n]
+            number += of_class[0, c]
+            total += of_class[1, c]
     time, at, last, found = now, 0, now, False
     opening = _next_opening(nodes, demand, last)
+    has_windows = opening < NEVER
     while not found:
         if at < running and line_end[at] <= opening:
             at += 1
@@ -543,22 +546,26 @@ def _reserve(
                 n = run.part_node[part]
                 c = nodes.node_class[n]
                 if nodes.fits[demand, c] and nodes.gpus[n] > 0:
-                    of_class[0, c] += later[n] < gpus <= later[n] + run.part_gpus[part]
+                    enough = later[n] < gpus <= later[n] + run.part_gpus[part]
                     later[n] += run.part_gpus[part]
+                    number += enough
+                    total += run.part_gpus[part]
+                    of_class[0, c] += enough
                     of_class[1, c] += run.part_gpus[part]
         elif opening < NEVER:
             time = last = opening
             opening = _next_opening(nodes, demand, last)
         else:
             return NEVER
-        number, total = 0, 0
-        for c in range(nodes.fits.shape[1]):
-            if nodes.fits[demand, c] and not _is_closed(nodes, c, time, time + estimate):
-                number += of_class[0, c]
-                total += of_class[1, c]
+        if has_windows:
+            number, total = 0, 0
+            for c in range(nodes.fits.shape[1]):
+                if nodes.fits[demand, c] and not _is_closed(nodes, c, time, time + estimate):
+                    number += of_class[0, c]
+                    total += of_class[1, c]
         found = number >= max(wanted, 1) or (wanted == 0 and total >= gpus)
     for c in range(nodes.fits.shape[1]):
-        if nodes.fits[demand, c] and _is_closed(nodes, c, time, time + estimate):
+        if has_windows and nodes.fits[demand, c] and _is_closed(nodes, c, time, time + estimate):
             later[nodes.first_node[c] : nodes.first_node[c + 1]] = 0
     levels[:] = 0
     for c in range(nodes.fits.shape[1]):

@@ -28,22 +28,24 @@ _GZIP = b"\x1f\x8b"
 
 
 def read_snapshot(
-    source: str, limits: FileLimits, *, form: str | None = None, zone: str = "UTC", nodes: str | None = None
-) -> ClusterSnapshot:
+    source: str, limits: FileLimits, *, form: str | None = None, zone: str = "UTC", nodes: str | None = None,
+    live: bool = True,
+) -> ClusterSnapshot:  # fmt: skip
     """Read a file, a folder with outputs of Slurm or `kubectl`, `slurm` by its commands, or a cluster by a kubeconfig.
 
     `form` is the name of the format of a file, or None to recognise it. `nodes` states the nodes of a source that has
-    only jobs, as `--nodes`.
+    only jobs, as `--nodes`. Without `live`, no command runs and no cluster is reached: `slurm` is a file or folder.
 
     Raises Unreadable: GSM2001 for a file that is not there, GSM2008 and more for one that cannot be read, GSM5601 for a
     format that is not recognised, GSM5602 for stated nodes in another form, GSM5603 for a cluster that cannot be read.
     """
     stated, left_out = (None, []) if nodes is None else read_stated_nodes(nodes, limits)
     path = Path(source)
-    if source == LIVE_SLURM or path.is_dir():
+    runs_slurm = live and source == LIVE_SLURM
+    if runs_slurm or path.is_dir():
         if stated is not None:
             raise Unreadable(Fault("GSM5602", f"`{source}` states its own nodes", help="omit `--nodes`"))
-        found = read_live_slurm(limits, zone) if source == LIVE_SLURM else _read_folder(path, limits, zone)
+        found = read_live_slurm(limits, zone) if runs_slurm else _read_folder(path, limits, zone)
         return replace(found, notes=(*found.notes, *doubts_of(found)))
     if not path.exists():
         raise Unreadable(Fault("GSM2001", f"data file `{source}` does not exist"))
@@ -52,6 +54,8 @@ def read_snapshot(
     if form is None and (is_kubeconfig(raw) or has_objects(raw)):
         if stated is not None:
             raise Unreadable(Fault("GSM5602", f"`{source}` states its own nodes", help="omit `--nodes`"))
+        if is_kubeconfig(raw) and not live:
+            raise Unreadable(Fault("GSM5603", f"`{source}` names a live cluster, and only saved outputs are read here"))
         if is_kubeconfig(raw):
             found, files = read_kubeconfig(path, zone), {}  # it has secrets
         else:

@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from gpusched_dsl.cli import main
@@ -25,11 +26,20 @@ def test_the_command_prints_what_the_page_shows(
 ) -> None:
     shutil.copy(TESTS / "inspecting" / "records" / "week.txt", tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert main([*block("sh").split()[1:], "--html", "page.html"]) == 0
+    assert main([*block("sh").split()[1:], "--html", "page.html", "--csv", "tables"]) == 0
     assert capsys.readouterr().out.strip() == block("text").strip()
     page = Path("page.html").read_text(encoding="utf-8")
     for title in ("Schedule", "GPUs in use and waited for", "Unused GPUs by hour of the day", "Who waits and why"):
         assert title in page
     exec(compile(block("python"), "inspect.md", "exec"), names := {})
     assert capsys.readouterr().out.startswith("48 of 48 GPUs are in use")
-    assert names["found"].blocking["blocks"].max() == 92
+    found = names["found"]
+    assert found.blocking["blocks"].max() == 92
+    written = {path.stem: pl.read_csv(path) for path in Path("tables").iterdir()}
+    named = re.search(r"writes each table to a file \(([^;]*);", PAGE)
+    assert named is not None
+    assert {f"`{name}.csv`" for name in written} == set(re.split(r",\s+", named[1]))
+    assert written["starts"].height == found.starts.table.height > 50
+    assert written["waiting"]["job"].cast(pl.String).to_list() == [job.job for job in found.waiting]
+    assert written["blocking"]["on_nodes"][0] == ", ".join(found.blocking["on_nodes"][0])
+    assert written["queues"]["mean_wait"].to_list()[1] == pytest.approx(found.queues.own.mean_wait)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.arguments.runs import add_run_choice
-from gpusched_dsl.cli.arguments.shared import ONLINE_HELP, add_html, add_json, add_memory_limit, add_methods, add_seed
+from gpusched_dsl.cli.arguments.shared import (
+    ONLINE_HELP,
+    add_csv,
+    add_html,
+    add_json,
+    add_memory_limit,
+    add_methods,
+    add_seed,
+)
 from gpusched_dsl.cli.arguments.values import listening_address, path, port_number, positive_number, sample_count
 
 INSPECT_HELP = "`slurm`, a kubeconfig, saved outputs of Slurm or kubectl, records of sacct, or a trace of jobs"
@@ -26,6 +34,7 @@ def add_inspect_options(parser: Parser) -> None:
     )
     add_seed(parser, "seed of the drawn futures")
     add_json(parser, "the inspection")
+    add_csv(parser, "write each table to a file in a folder", "DIR")
     add_html(parser)
     add_memory_limit(parser)
 

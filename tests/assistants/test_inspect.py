@@ -1,0 +1,61 @@
+"""The tool `inspect`: reads what is in the folder of the server alone, and no live cluster."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpusched_dsl.assistants.child import answer
+from gpusched_dsl.assistants.limits import CallLimits
+
+RECORDS = Path(__file__).resolve().parents[1] / "inspecting" / "records" / "week.txt"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)  # the tool changes it, in a process of its own
+    found = tmp_path / "server"
+    found.mkdir()
+    return found
+
+
+def ask(folder: Path, source: str, **arguments: Any) -> dict[str, Any]:
+    limits = asdict(CallLimits())
+    given = {"folder": str(folder), "source": source, **arguments}
+    return answer({"tool": "inspect", "file": None, "allow_outside": False, "limits": limits, "arguments": given})
+
+
+def test_records_in_the_folder(folder: Path) -> None:
+    first = RECORDS.read_text(encoding="utf-8").splitlines()[:60]
+    (folder / "week.txt").write_text("\n".join(first) + "\n", encoding="utf-8")
+    found = ask(folder, "week.txt", nodes="6x8")
+    assert found["ok"], found
+    assert found["text"].startswith(found["headline"][:40])
+    assert found["source"] == "sacct: week.txt"
+    assert found["types"][0]["nodes"] == 6
+
+
+@pytest.mark.parametrize("way", ["above", "absolute", "link", "link in a folder", "nodes"])
+def test_files_elsewhere_are_refused(folder: Path, tmp_path: Path, way: str) -> None:
+    shutil.copy(RECORDS, tmp_path / "week.txt")
+    shutil.copy(RECORDS, folder / "week.txt")
+    (tmp_path / "nodes.csv").write_text("node,gpus\nn0,8\n", encoding="utf-8")
+    (folder / "saved").mkdir()
+    if way.startswith("link"):
+        place = folder / "linked.txt" if way == "link" else folder / "saved" / "sacct.txt"
+        place.symlink_to(tmp_path / "week.txt")
+    source = {"above": "../week.txt", "absolute": str(tmp_path / "week.txt"), "link": "linked.txt"}.get(way, "saved")
+    found = ask(folder, "week.txt", nodes="../nodes.csv") if way == "nodes" else ask(folder, source)
+    assert "outside the folder" in found["refused"]
+
+
+def test_live_clusters_are_not_read(folder: Path) -> None:
+    config = "apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {server: https://localhost:1}\n"
+    (folder / "config").write_text(config, encoding="utf-8")
+    found = ask(folder, "config")
+    assert [each["code"] for each in found["diagnostics"]] == ["GSM5603"]
+    assert [each["code"] for each in ask(folder, "slurm")["diagnostics"]] == ["GSM2001"]
