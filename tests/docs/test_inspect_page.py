@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -31,7 +32,8 @@ def test_the_command_prints_what_the_page_shows(
     page = Path("page.html").read_text(encoding="utf-8")
     for title in ("Schedule", "GPUs in use and waited for", "Unused GPUs by hour of the day", "Who waits and why"):
         assert title in page
-    exec(compile(block("python"), "inspect.md", "exec"), names := {})
+    names: dict[str, Any] = {}
+    exec(compile(block("python"), "inspect.md", "exec"), names)
     assert capsys.readouterr().out.startswith("48 of 48 GPUs are in use")
     found = names["found"]
     assert found.blocking["blocks"].max() == 92
