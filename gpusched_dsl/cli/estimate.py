@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
-from gpusched_dsl.cli.instance import read_workspace, run_config
+from gpusched_dsl.cli.instance import cluster_settings, read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watch_progress
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.policies.library import is_policy
-
-if TYPE_CHECKING:
-    from gpusched_dsl.drivers.settings import DriveSettings
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -29,7 +25,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         )
     check_targets(options.json, options.csv)
     path = Path(options.file)
-    settings = _cluster(options) if path.suffix == ".toml" else None
+    settings = cluster_settings(path, options.at) if path.suffix == ".toml" else None
     workspace = read_workspace(path if settings is None else settings.model, options.allow_outside, output)
     if is_policy(workspace, options.method if settings is None else settings.method):
         announce_compiling(output)
@@ -72,13 +68,3 @@ def _no_alternatives(state: str) -> str:
     if state == "waiting":
         return "alternatives are only found for plans at events, not for plans of time slots"
     return f"no alternatives: the job is {state}"
-
-
-def _cluster(options: argparse.Namespace) -> DriveSettings:
-    """The settings of a cluster file: it chooses the run, and the time is now."""
-    from gpusched_dsl.drivers.settings import read_settings
-
-    if options.at is not None:
-        message = "`--at` is only for simulated runs: an estimate of a cluster file is from now on"
-        raise CommandLineError("GSM6002", message, "remove it")
-    return read_settings(Path(options.file))[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Permissions, check_solvable, choose_scenario
 from gpusched_dsl.compiling.evaluation.limits import GIB
 from gpusched_dsl.compiling.selection import SelectedScenario
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
     from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
     from gpusched_dsl.compiling.provenance import Provenance
+    from gpusched_dsl.drivers.settings import DriveSettings
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.online.run_config import RunConfig
 
@@ -104,6 +106,16 @@ def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenar
         permissions=permissions(options),
         seconds=time.perf_counter() - start,
     )
+
+
+def cluster_settings(path: Path, at: object) -> DriveSettings:
+    """Return the settings of a cluster file: it chooses the run, and the time is now, so there is no `--at`."""
+    from gpusched_dsl.drivers.settings import read_settings
+
+    if at is not None:
+        message = "`--at` is only for simulated runs: the answer for a cluster file is for now"
+        raise CommandLineError("GSM6002", message, "remove it")
+    return read_settings(path)[0]
 
 
 def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace:

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
+from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
-from gpusched_dsl.cli.instance import read_workspace, run_config
+from gpusched_dsl.cli.instance import cluster_settings, read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watch_progress
@@ -17,25 +18,33 @@ from gpusched_dsl.policies.library import is_policy
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.explaining.clock import SearchClock
-    from gpusched_dsl.workflows.why import why
 
     check_targets(options.json)
-    judge = backend(options.judge)
-    workspace = read_workspace(Path(options.file), options.allow_outside, output)
-    if is_policy(workspace, options.method):
+    judge, path = backend(options.judge), Path(options.file)
+    settings = cluster_settings(path, options.at) if path.suffix == ".toml" else None
+    if settings is None and options.at is None:
+        raise CommandLineError("GSM6002", "`--at` is missing", "state the time of the run to explain, such as --at 2h")
+    workspace = read_workspace(path if settings is None else settings.model, options.allow_outside, output)
+    if is_policy(workspace, options.method if settings is None else settings.method):
         announce_compiling(output)
     if options.json == STDOUT:
         output.only_diagnostics()
     with watch_progress(output, show=output.shows_progress) as watch:
-        explanation = why(
-            workspace,
-            options.job,
-            options.at,
-            run_config(options),
-            judge=judge,
-            clock=SearchClock(options.patience, watch),
-            report=lambda warning: output.report([warning]),
-        )
+        clock = SearchClock(options.patience, watch)
+        if settings is not None:
+            from gpusched_dsl.drivers.live_estimate import explain_driven
+
+            explanation = explain_driven(
+                workspace, settings, options.job, judge=judge, clock=clock,
+                report=lambda warning: output.report([warning]),
+            )  # fmt: skip
+        else:
+            from gpusched_dsl.workflows.why import why
+
+            explanation = why(
+                workspace, options.job, options.at, run_config(options), judge=judge, clock=clock,
+                report=lambda warning: output.report([warning]),
+            )  # fmt: skip
     for line in explanation.lines():
         output.say_wrapped(line)
     if options.json is not None:

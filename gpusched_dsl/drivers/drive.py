@@ -42,7 +42,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.scenario import states_calendar
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.checkpoints.state_files import CheckpointedSteps
+from gpusched_dsl.online.checkpoints.state_files import UNWRITABLE, CheckpointedSteps
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import split_quarantined
 from gpusched_dsl.online.live.clock import LONGEST_RUN, LiveClock, start_of
@@ -56,7 +56,7 @@ from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import LiveParts, live_parts
 
 JOURNAL, ACTIONS, HISTORY, ORIGIN, MODE = "run.db", "actions.jsonl", "cluster.jsonl", "drive.json", "mode"
-SLOT_WARNINGS = ("GSM7050", "GSM7052")  # reported at the end
+AT_END = ("GSM7050", "GSM7052", UNWRITABLE)  # warnings of a run that are reported at its end
 Report = Callable[[Diagnostic], None]
 
 
@@ -313,7 +313,7 @@ class _Drive:
             run = LiveRun(loop, self._receive, self._parts.name, self._parts.clock, journal, None, defect)
             run.run(self._lines)
             for warning in loop.warnings():
-                if warning.code in SLOT_WARNINGS:
+                if warning.code in AT_END:
                     self._report(warning)
         self.summary.rounds, self.summary.changes = self._lines.rounds_done, self._actuator.done
         return self.summary

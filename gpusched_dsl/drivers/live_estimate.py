@@ -1,4 +1,4 @@
-"""When will a job of a driven cluster start? The recorded run is restored, and continued by simulations from now."""
+"""When will a job of a driven cluster start, and why does it wait? The recorded run is restored, and continued."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.drivers.drive import JOURNAL, parts_of, start_of_run
 from gpusched_dsl.drivers.settings import DriveSettings
+from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.checkpoints.restoring import restored_loop
@@ -22,6 +24,7 @@ from gpusched_dsl.workflows.estimate import SAMPLES, Estimate, estimate_live
 from gpusched_dsl.workflows.live import LiveParts
 from gpusched_dsl.workflows.past_starts import check_starts
 from gpusched_dsl.workflows.starts.candidates import Values
+from gpusched_dsl.workflows.why import DecisionExplanation, explain_live
 
 
 def estimate_driven(
@@ -57,6 +60,26 @@ def estimate_driven(
             stop=stop or (lambda: False),
         )  # fmt: skip
     return replace(found, check=check)
+
+
+def explain_driven(
+    workspace: Workspace,
+    settings: DriveSettings,
+    job: str,
+    *,
+    judge: Backend | str = "highs",
+    clock: SearchClock | None = None,
+    now: Callable[[], float] = time.time,
+    report: Callable[[Diagnostic], None] = lambda warning: None,
+) -> DecisionExplanation:
+    """Explain the last plan of the recorded run of a cluster file for a job, also while the run continues.
+
+    Raises DiagnosticError for records that cannot be used, and as `explain_live` does.
+    """
+    parts = parts_of(workspace, settings, start_of_run(workspace, settings, now, create=False))
+    with Journal.read(settings.folder / JOURNAL) as journal:
+        loop = restore_loop(parts, journal, report)
+    return explain_live(loop, job, judge=judge, clock=clock)
 
 
 def restore_loop(

@@ -333,10 +333,12 @@ def _family_of(question: CounterfactualProblem, configuration: Any) -> str:
     return question.entry(int(configuration[0])) + (" and equal ones on other nodes" if len(configuration) > 1 else "")
 
 
-def explain_live(loop: AnyExternalLoop, job: str | int, *, judge: Backend | str = "highs") -> DecisionExplanation:
+def explain_live(
+    loop: AnyExternalLoop, job: str | int, *, judge: Backend | str = "highs", clock: SearchClock | None = None
+) -> DecisionExplanation:
     """Explain the current plan of a live run. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if the job is
     in no plan; and the errors of grounding.
     """
     code = job_of_live(loop, job)
     slot = loop.slot - 1 if isinstance(loop, SlotLoop) else None  # the slot that has begun
-    return explain_moment(loop, latest_moment(loop, slot), code, str(job), loop.now, judge=judge)
+    return explain_moment(loop, latest_moment(loop, slot), code, str(job), loop.now, judge=judge, clock=clock)

@@ -11,7 +11,7 @@ from simulated_cluster import SimulatedCluster
 from gpusched_dsl.cli import main
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.drivers.drive import JOURNAL, parts_of, start_of_run
-from gpusched_dsl.drivers.live_estimate import estimate_driven, restore_loop
+from gpusched_dsl.drivers.live_estimate import estimate_driven, explain_driven, restore_loop
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.journal.journal import Journal
@@ -43,7 +43,25 @@ def test_the_start_of_a_waiting_job(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(DiagnosticError, match="unknown job `9`"):
         estimate_driven(workspace, settings, "9", now=cluster.now)
     assert main(["estimate", str(path), "--job", "3", "--at", "2"]) == 2
-    assert "an estimate of a cluster file is from now on" in capsys.readouterr().err
+    assert "the answer for a cluster file is for now" in capsys.readouterr().err
+
+
+def test_why_a_job_of_a_driven_cluster_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The last recorded plan is explained, on the command line as well, where a cluster file has no `--at`."""
+    cluster, path = SimulatedCluster({"g1": 4, "g2": 4}), write_files(tmp_path)
+    for number in (1, 2, 3):
+        cluster.submit(str(number), 4, 60, comment="length=60")
+    run_driver(path, cluster, 3)
+    settings = settings_of(path, cluster)
+    workspace = load_workspace(settings.model, Diagnostics())
+    found = explain_driven(workspace, settings, "3", now=cluster.now)
+    assert (found.runs, found.method) == (False, "FIFO")
+    assert found.reason is not None
+    assert explain_driven(workspace, settings, "1", now=cluster.now).runs
+    assert main(["why", str(path), "--job", "3", "--at", "2"]) == 2
+    assert "the answer for a cluster file is for now" in capsys.readouterr().err
+    assert main(["why", str(settings.model), "--job", "3"]) == 2
+    assert "`--at` is missing" in capsys.readouterr().err
 
 
 def test_recorded_plans_are_not_verified_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ def add_estimate_options(parser: Parser) -> None:
 def add_why_options(parser: Parser) -> None:
     parser.add_argument("file", type=path, metavar="FILE", help=ONLINE_HELP)
     parser.add_argument("--job", required=True, metavar="JOB", help="name of the job")
-    _add_at(parser, "time of the explained plan", required=True)
+    _add_at(parser, "time of the explained plan (with a cluster file: now)")
     add_run_choice(parser)
     parser.add_argument("--journal", type=path, metavar="DB", help="take the recorded plans from this journal")
     add_judge(parser)
@@ -137,10 +137,10 @@ def _add_online(parser: Parser) -> None:
     parser.add_argument("--online", metavar="NAME", help="name of the online block (needed if there are several)")
 
 
-def _add_at(parser: Parser, help: str, *, required: bool = False) -> None:
+def _add_at(parser: Parser, help: str) -> None:
     """Add a time of the run: with a unit, in that of the clock, or a date."""
     shown = f"{help}, such as 11.7h, 11.7 in the unit of the run's clock, or '2026-10-29 15:00'"
-    parser.add_argument("--at", type=time_of_run, required=required, metavar="TIME", help=shown)
+    parser.add_argument("--at", type=time_of_run, metavar="TIME", help=shown)
 
 
 def add_run_choice(parser: Parser) -> None:
