@@ -25,7 +25,6 @@ from typing import Any
 import pytest
 
 from gpusched_dsl.drivers.kubernetes.api import KubernetesApi, ObjectChanged
-from gpusched_dsl.drivers.kubernetes.workloads import GROUP as KUEUE
 
 HERE = Path(__file__).resolve().parent
 DEPLOY = HERE.parents[1] / "deploy"
@@ -132,9 +131,15 @@ class KubernetesService:
     def define_kueue(self) -> None:
         """Add Kueue's published resource definitions, and wait until kube-apiserver serves their objects."""
         self.start_definitions()
-        direct = KubernetesApi.connect(str(self.folder / "definitions.yaml"), None, 30.0)
         with gzip.open(HERE / "kueue_definitions.json.gz") as file:
-            definitions = json.load(file)
+            self.define(json.load(file))
+
+    def define(self, definitions: list[Json]) -> None:
+        """Add resource definitions, and wait until kube-apiserver serves their objects in all versions.
+
+        It does not keep them itself: objects of any form crash this old server, built by a newer compiler.
+        """
+        direct = KubernetesApi.connect(str(self.folder / "definitions.yaml"), None, 30.0)
         root = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         self._wait(DEFINITIONS, lambda: direct.get(root))
         for definition in definitions:
@@ -142,16 +147,18 @@ class KubernetesService:
         where = {"name": "definitions", "namespace": "default"}
         self.apply({"apiVersion": "v1", "kind": "Service", "metadata": where,
                     "spec": {"type": "ExternalName", "externalName": "localhost"}})  # fmt: skip
-        for version in ("v1beta1", "v1beta2"):
+        served = {(one["spec"]["group"], version["name"], one["spec"]["names"]["plural"])
+                  for one in definitions for version in one["spec"]["versions"] if version["served"]}  # fmt: skip
+        for group, version in {(group, version) for group, version, _ in served}:
             self.apply({
                 "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-                "metadata": {"name": f"{version}.kueue.x-k8s.io"},
-                "spec": {"group": "kueue.x-k8s.io", "version": version, "insecureSkipTLSVerify": True,
+                "metadata": {"name": f"{version}.{group}"},
+                "spec": {"group": group, "version": version, "insecureSkipTLSVerify": True,
                          "groupPriorityMinimum": 1000, "versionPriority": 10,
                          "service": {**where, "port": self.port + 3}},
             })  # fmt: skip
-        plurals = ("workloads", "admissionchecks", "resourceflavors")
-        self._wait(DEFINITIONS, lambda: [list(self.admin.list(f"{KUEUE}/{plural}")) for plural in plurals])
+        paths = [f"/apis/{group}/{version}/{plural}" for group, version, plural in served]
+        self._wait(DEFINITIONS, lambda: [list(self.admin.list(path)) for path in paths])
 
     def add_node(self, name: str, gpus: int, labels: dict[str, str] | None = None) -> None:
         """Add a node, and play its kubelet's report."""

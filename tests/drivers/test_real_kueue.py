@@ -276,6 +276,8 @@ def test_the_roles_are_enough_and_no_more(service: KubernetesService) -> None:
     ):
         with pytest.raises(ActionRefused, match=f"cannot {words} resource"):
             call()
+    assert list(api.list(f"{GROUP}/localqueues")) == list(api.list(f"{GROUP}/clusterqueues")) == []
+    assert list(api.list("/apis/batch/v1/jobs")) == []
     cluster = cluster_of(service)
     cluster.prepare()
     check = service.admin.get(f"{GROUP}/admissionchecks/gpusched-dsl")
@@ -337,3 +339,46 @@ def test_from_event_to_action_takes_less_than_a_second(service: KubernetesServic
         for name in more:
             service.admin.delete(f"/api/v1/nodes/{name}", {})
     assert delay < 1.0  # with the plan
+
+
+def test_only_the_role_for_bindings_lets_pods_be_bound(service: KubernetesService) -> None:
+    """A Workload over two nodes: refused without `kueue-bind.yaml`, and bound with it, by the account of the driver."""
+    job = submit(service, "gang", 4, 60, count=2, schedulerName="gpusched-dsl")
+    kueue, cluster = KueueStandIn(service.admin, 100, 1e9), cluster_of(service)
+    start = Action(ActionKind.START, job, {"g1": 4, "g2": 4}, "gsdsl step 1")
+    kueue.step()
+    cluster.act(start)
+    kueue.step()
+    (updates,) = kueue.selected["gang"]
+    amount = {"nvidia.com/gpu": "4"}
+    container = {"name": "main", "image": "x", "resources": {"limits": amount, "requests": amount}}
+    for number in range(2):
+        assert not cluster.observe().jobs[job].partly_started  # until all have been made
+        service.admin.create("/api/v1/namespaces/default/pods", {
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": f"gang-{number}", "annotations": updates["annotations"]},
+            "spec": {"schedulerName": "gpusched-dsl", "containers": [container]},
+        })  # fmt: skip
+    try:
+        with pytest.raises(ActionRefused, match="cannot create resource"):
+            cluster.act(start)
+        assert cluster.observe().jobs[job].partly_started
+        for thing in yaml.safe_load_all((DEPLOY / "kueue-bind.yaml").read_text(encoding="utf-8")):
+            service.apply(thing)
+        act_when_permitted(cluster, start)
+        seen = cluster.observe().jobs[job]
+        assert (seen.state, seen.allocation, seen.partly_started) == (JobState.RUNNING, {"g1": 4, "g2": 4}, False)
+    finally:
+        service.admin.delete("/api/v1/namespaces/default/pods", {"gracePeriodSeconds": 0})
+
+
+def act_when_permitted(cluster: KueueCluster, action: Action) -> None:
+    """The server learns new roles within moments."""
+    until = time.monotonic() + 30
+    while True:
+        try:
+            return cluster.act(action)
+        except ActionRefused as refused:
+            if "cannot create resource" not in str(refused) or time.monotonic() > until:
+                raise
+            time.sleep(0.2)
