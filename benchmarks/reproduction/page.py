@@ -57,7 +57,7 @@ our number and whether it is confirmed. A refuted test strikes the reason. Reaso
 
 Methods are compared at equal seeds. Only runs count that ended with all jobs, and whose plans obey the model, also for
 the time of computing; the statuses of the runs, and how many do not count, are stated with each verdict. `limit` means
-that a solver stopped at its limit of time with a valid plan, which need not be within the gap.
+that a solver stopped at its limit of time or nodes with a valid plan, which need not be within the gap.
 An interval has a confidence of 95 %, by bootstrap over instances; a difference is beyond chance if its interval does
 not contain 0, which needs at least six seeds. Savings are `(theirs - ours) / theirs` with the mean costs of the
 instances of a size, averaged over the listed sizes. An exponent b says that a number grows
