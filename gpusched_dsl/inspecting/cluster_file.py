@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
-from gpusched_dsl.inspecting.written_jobs import ANY_TYPE, NO_DEMAND, OTHER_TEAM
+from gpusched_dsl.inspecting.written_jobs import ANY_TYPE, NO_DEMAND, NONE, OTHER_TEAM
 
 # The field of a driver that names the team of a job, by driver; the others have no teams.
 _DRIVERS = {
@@ -28,9 +28,10 @@ def cluster_file(
     demands: Sequence[str],
     hours: float,
     settings: Mapping[str, str | Sequence[str]],
+    priorities: Mapping[str, float],
 ) -> str:
     """The text. `partitions` are those of all nodes together, `demands` those that exclude nodes; `settings` are
-    entries of the section of the driver.
+    entries of the section of the driver, `priorities` those of QOS.
     """
     usual = max(round(hours, 3), 0.001)
     jobs = [
@@ -39,6 +40,9 @@ def cluster_file(
         f'exec_time = {{ field = "time_limit", default = {usual} }}  # h, for jobs without a limit',
         *_of_driver(name, types, teams, demands),
     ]
+    if name == "slurm":
+        jobs += [f'{key} = {{ field = "{key}", default = "{NONE}" }}' for key in ("qos", "partition")]
+        jobs.append(_weight(priorities))
     section = [f"[{name}]"]
     if name == "slurm" and len(partitions) == 1:
         section.append(f"partition = {_text(partitions[0])}")
@@ -66,7 +70,6 @@ def _of_driver(name: str, types: Sequence[str], teams: Sequence[str], demands: S
             'user = { field = "user", default = "unknown" }',
             'workers = { field = "nodes_wanted", default = 1 }',
             f"gpu_type = {_translated('gpu_type', {t: t for t in types}, ANY_TYPE)}",
-            '# weight = { field = "qos", values = { high = 4, low = 0.5 }, default = 1 }',
         ]
         if demands:
             found.append(f"demand = {_translated('partition', {d: d for d in demands}, NO_DEMAND)}")
@@ -77,6 +80,15 @@ def _of_driver(name: str, types: Sequence[str], teams: Sequence[str], demands: S
             "per_node = { value = 1000 }  # pods may share a node",
         ]
     return found
+
+
+def _weight(priorities: Mapping[str, float]) -> str:
+    """The weight of a job by the priority of its QOS; an example where all are equal."""
+    known = {name: 1.0 + priority for name, priority in priorities.items() if priority}
+    if not known:
+        return '# weight = { field = "qos", values = { high = 4, low = 0.5 }, default = 1 }'
+    values = ", ".join(f"{_text(name)} = {weight!r}" for name, weight in known.items())
+    return f'weight = {{ field = "qos", values = {{ {values} }}, default = 1 }}  # 1 + the priority of the QOS'
 
 
 def _translated(field: str, values: Mapping[str, str], default: str) -> str:

@@ -118,6 +118,8 @@ class ClusterSnapshot:
     notes: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     driver_settings: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)  # parts that belong to teams, relative to each other
+    priorities: Mapping[str, float] = field(default_factory=dict)  # of QOS
 
     def __post_init__(self) -> None:
         """Raise ValueError for a table with other columns, types, or with a name that occurs twice."""

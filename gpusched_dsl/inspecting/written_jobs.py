@@ -11,10 +11,19 @@ from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gpusched_dsl.language.text.numbers import count_text
 
 ANY_TYPE, NO_DEMAND, OTHER_TEAM = "any_type", "no_demand", "others"
-JOB_COLUMNS = ("job", "submitted", "team", "user", "needs", "workers", "per_node", "type", "demand", "hours")
+JOB_COLUMNS = (
+    "job", "submitted", "team", "user", "qos", "partition", "needs", "workers", "per_node", "type", "demand", "hours"
+)  # fmt: skip
 MOST_PAST = 1000  # jobs that have ended, of a source in which none runs or waits
+NONE = "none"  # the QOS of a job without one, and the partition of a job that may be in several
 _LEAST_HOURS = 1 / 60  # of a running job that is at its limit
 _DEFAULT_HOURS = 24.0
+_PARTITION = (
+    pl.when(pl.col("partitions").list.len() == 1)
+    .then(pl.col("partitions").list.first())
+    .otherwise(pl.lit(""))
+    .alias("partition")
+)
 _DEMAND = ("partitions", "features", "allowed_nodes", "excluded_nodes", "several")
 
 
@@ -66,7 +75,7 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
         pl.col("hours").round(6).clip(1e-6),
         (pl.col("workers").clip(1) if shares else pl.lit(1, pl.Int64)).alias("per_node"),
         *(pl.when(pl.col(n) == "").then(pl.lit(other)).otherwise(n).alias(n)
-          for n, other in (("team", OTHER_TEAM), ("user", "unknown"))),
+          for n, other in (("team", OTHER_TEAM), ("user", "unknown"), ("qos", NONE), ("partition", NONE))),
     )  # fmt: skip
     return WrittenJobs(jobs.select(JOB_COLUMNS), held, barred, start, hours, is_past, notes)
 
@@ -105,7 +114,7 @@ def _queued(
     later = pl.when(pl.col("eligible") > now).then("eligible")  # it must not start before
     longest = pl.col("duration") if is_past else pl.col("limit").fill_null(hours * 3600.0)
     return jobs.select(
-        "job", "team", "user",
+        "job", "team", "user", "qos", _PARTITION,
         (pl.col("gpus") * pl.col("nodes").clip(1)).cast(pl.Int64).alias("needs"),
         pl.col("nodes").cast(pl.Int64).alias("workers"),
         pl.when(pl.col("gpu_types").list.len() == 1).then(pl.col("gpu_types").list.first()).otherwise(pl.lit(ANY_TYPE))
@@ -171,7 +180,7 @@ def _running(
     equal = gpus.min() == gpus.max()
     left = pl.col("limit").fill_null(hours * 3600.0) - pl.col("duration").fill_null(0.0)
     table = jobs.select(
-        "job", "team", "user",
+        "job", "team", "user", "qos", _PARTITION,
         gpus.sum().cast(pl.Int64).alias("needs"),
         pl.when(equal).then(gpus.len()).otherwise(0).cast(pl.Int64).alias("workers"),
         pl.lit(ANY_TYPE).alias("type"),

@@ -16,13 +16,14 @@ from gpusched_dsl.inspecting.cluster_file import cluster_file, driver_of
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
 from gpusched_dsl.inspecting.written_jobs import ANY_TYPE, NO_DEMAND, OTHER_TEAM, WrittenJobs, written_jobs
 from gpusched_dsl.inspecting.written_rules import (
+    WrittenLimits,
     WrittenWindow,
     guest_lines,
     label_set,
-    limit_lines,
     quoted,
     window_lines,
     windows_of,
+    written_limits,
 )
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -74,9 +75,9 @@ def model_folder(snapshot: ClusterSnapshot, driver: str | None = None) -> ModelF
     nodes = nodes.with_columns(pl.max_horizontal("gpus", "in_use").alias("gpus"))
     teams = sorted({*snapshot.jobs["team"].to_list()} - {"", OTHER_TEAM})
     types = sorted({*nodes["gpu_type"].to_list()})
-    limits, left_limits = limit_lines(snapshot.limits, teams, types)
+    limits = written_limits(snapshot.limits, teams, types)
     windows = windows_of(snapshot, nodes)
-    left_out = [*jobs.left_out, *left_limits]
+    left_out = [*jobs.left_out, *limits.left_out]
     if few.height:
         left_out.append(f"more GPUs were in use than known on {names_text(few['node'].to_list())}: written as in use")
     driver = driver or driver_of(snapshot)
@@ -94,7 +95,7 @@ def model_folder(snapshot: ClusterSnapshot, driver: str | None = None) -> ModelF
         partitions = sorted({each for row in nodes["partitions"].to_list() for each in row})
         demands = sorted({*jobs.barred["demand"].to_list()} & {*partitions})
         files["cluster.toml"] = cluster_file(
-            driver, types, teams, partitions, demands, jobs.hours, snapshot.driver_settings
+            driver, types, teams, partitions, demands, jobs.hours, snapshot.driver_settings, snapshot.priorities
         )
     files["README.md"] = _readme(snapshot, driver, jobs, left_out)
     return ModelFolder(files, left_out)
@@ -134,15 +135,16 @@ def _cluster(
     types: Sequence[str],
     teams: Sequence[str],
     jobs: WrittenJobs,
-    limits: Sequence[str],
+    limits: WrittenLimits,
     windows: Sequence[WrittenWindow],
 ) -> str:
+    shares = snapshot.shares
     maintenance = sum(window.maintenance for window in windows)
     rules = (
         ("one_rack = yes;", "all workers of a gang in one rack"),
         ("node_per_user = yes;", "a node serves one user at a time"),
         ("team_share = always;", "`part` of each type for a team; office_hours: on weekdays only"),
-        ("team_limits = yes;", "limits of teams that were read" if limits else "with team_gpus[...] = ...;"),
+        ("team_limits = yes;", "limits of teams: team_gpus, team_type_gpus"),
         ("user_limits = yes;", "user_gpus"),
         ("rack_power = yes;", "power_limit, gpu_power"),
         ("emission_limit = constant;", "emission_rate, carbon"),
@@ -163,11 +165,12 @@ def _cluster(
         "  gpu_power[t in Types] = 0.4[kW];",
         f"  Teams = {label_set([*teams, OTHER_TEAM])};",
         "  share[t in Teams] = 1;",
+        *(f"  share[{quoted(t)}] = {shares[t]:.6g};" for t in teams if shares.get(t, 1.0) not in (0.0, 1.0)),
         "  part[t in Teams, k in Types] = 1;  # such as 0.4, for team_share",
         "  power_limit[r in Racks] = 25[kW];",
         "  emission_rate = 32[kg/h];",
         "  carbon = 0.4[kg/kWh];",
-        *limits,
+        *limits.lines,
         '  data "nodes.csv" {',
         "    Nodes = node;",
         "    Racks = distinct(rack);",
@@ -206,6 +209,8 @@ def _now(snapshot: ClusterSnapshot, nodes: pl.DataFrame, jobs: WrittenJobs, wind
         "    submitted[job] = submitted[h];",
         "    team[job] = team;",
         "    user[job] = user;",
+        "    qos[job] = qos;",
+        "    partition[job] = partition;",
         "    needs[job] = needs;",
         "    workers[job] = workers;",
         "    per_node[job] = per_node;",

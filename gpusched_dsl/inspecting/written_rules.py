@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
+from gpusched_dsl.inspecting.written_jobs import OTHER_TEAM
 from gpusched_dsl.language.text.numbers import count_text
 
 _FOREVER = 100_000.0  # h, of a reservation without an end
@@ -76,19 +77,60 @@ def guest_lines(windows: Sequence[WrittenWindow], jobs: pl.DataFrame) -> list[st
     ]
 
 
-def limit_lines(limits: pl.DataFrame, teams: Sequence[str], types: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Statements about limits of teams and of each user, and in words what other limits there are."""
+@dataclass(frozen=True)
+class WrittenLimits:
+    """Statements about limits: numbers of teams and of each user, and the other `quotas`, of which there are so many.
+
+    `left_out` says in words what is missing.
+    """
+
+    lines: Sequence[str]
+    quotas: int
+    left_out: Sequence[str]
+
+
+def written_limits(limits: pl.DataFrame, teams: Sequence[str], types: Sequence[str]) -> WrittenLimits:
+    """Write the limits of a snapshot for these teams and types of GPU."""
     written: dict[str, int] = {}
-    others = 0
+    quotas: list[str] = []
+    count = unknown = 0
     for row in limits.iter_rows(named=True):
         targets = [] if row["qos"] or row["partition"] else _targets(row, teams, types)
-        others += not targets
         for target in targets:
             written[target] = min(row["gpus"], written.get(target, row["gpus"]))
-    left_out = (
-        [f"{count_text(others, 'limit')} of users within teams, QOS, partitions or other types"] if others else []
-    )
-    return [f"  {target} = {gpus};" for target, gpus in written.items()], left_out
+        if not targets and ((row["gpu_type"] and row["gpu_type"] not in types) or not _teams_of(row, teams)):
+            unknown += 1
+        elif not targets:
+            count += 1
+            quotas += _quota(quoted(f"quota_{count}"), row, teams, types)
+    lines = [f"{target} = {gpus};" for target, gpus in written.items()]
+    if count:
+        lines.append("quotas = yes;  # limits of QOS, partitions and users, which the cluster enforces")
+        lines.append(f"Quotas = {label_set(f'quota_{number + 1}' for number in range(count))};")
+    left_out = [f"{count_text(unknown, 'limit')} of other types or teams"] if unknown else []
+    return WrittenLimits([f"  {line}" for line in (*lines, *quotas)], count, left_out)
+
+
+def _teams_of(row: Mapping[str, str], teams: Sequence[str]) -> list[str]:
+    """The teams whose jobs a limit counts."""
+    named = row["team"] or (row["owner"] if row["scope"] == "team" else "")
+    return [team for team in teams if team == named] if named else list(teams)
+
+
+def _quota(name: str, row: Mapping[str, str], teams: Sequence[str], types: Sequence[str]) -> list[str]:
+    """The statements about one limit."""
+    lines = [f"quota_gpus[{name}] = {row['gpus']};"]
+    for what in ("qos", "partition", "user"):
+        if value := (row["owner"] if row["scope"] == what else row.get(what, "")):
+            lines.append(f"quota_{what}[{name}] = {quoted(value.replace(chr(34), chr(39)))};")
+    if row["team"] or (row["scope"] == "team" and row["owner"]):
+        others = [team for team in (*teams, OTHER_TEAM) if team not in _teams_of(row, teams)]
+        lines += [f"counts_team[{name}, {quoted(team)}] = 0;" for team in others]
+    if row["gpu_type"]:
+        lines += [f"counts_type[{name}, {quoted(kind)}] = 0;" for kind in types if kind != row["gpu_type"]]
+    if row["scope"] in ("user", "team") and not row["owner"]:
+        lines.append(f"for_each_{row['scope']}[{name}] = 1;")
+    return lines
 
 
 def _targets(row: dict[str, str], teams: Sequence[str], types: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from gpusched_dsl.drivers.slurm.commands import Commands
 from gpusched_dsl.inspecting.inspection import inspect
 from gpusched_dsl.inspecting.readers.slurm import read_live_slurm
 from gpusched_dsl.inspecting.readers.slurm_documents import COMMANDS, VARIABLES, script
+from gpusched_dsl.inspecting.readers.slurm_shares import shares_of
 from gpusched_dsl.inspecting.reading import read_snapshot
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
 from gpusched_dsl.inspecting.written_model import model_folder
@@ -263,3 +264,22 @@ def test_a_saved_clock_that_cannot_be_read_is_said(saved: str, stated: bool, tmp
     shutil.copytree(RECORDS / "slurm_25", tmp_path / "copy")
     (tmp_path / "copy" / "date.txt").write_text(saved)
     assert any("`date.txt` is not the output of" in text for text in read(tmp_path / "copy").unread) == stated
+
+
+def test_shares_of_accounts() -> None:
+    """Without a hierarchy those of `sacctmgr`; else the part within the parent, times that of the parent."""
+
+    def row(account: str, parent: str, share: str, user: str = "") -> dict[str, str]:
+        return {"Account": account, "ParentName": parent, "Share": share, "User": user}
+
+    flat = [row("root", "", "1"), row("root", "", "1", "root"), row("a", "root", "3"), row("b", "root", "1")]
+    assert shares_of(flat) == {"a": 3.0, "b": 1.0}
+    deep = [*flat, row("a1", "a", "1"), row("a2", "a", "parent"), row("a", "", "1", "ada")]
+    found = shares_of(deep)  # of root: 3 of 5 (a user has 1), 1 of 5; of a: 1 of 2
+    assert found == {
+        "a": pytest.approx(0.6),
+        "b": pytest.approx(0.2),
+        "a1": pytest.approx(0.3),
+        "a2": pytest.approx(0.6),
+    }
+    assert shares_of([row("x", "y", "1"), row("y", "x", "1")])  # in a circle: no error

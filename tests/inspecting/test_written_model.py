@@ -168,6 +168,8 @@ def test_what_is_written(tmp_path: Path) -> None:
         'team_type_gpus["speech", "a100"] = 9;', "user_gpus = 7;", 'Windows = { "service", "course" };',
         'window_start["service"] = 1[h];', 'window_end["course"] = 2[h];', 'covers["service", "a1"] = 1;',
         'for_team["course", "speech"] = 1;', 'is_maintenance["course"] = 0;',
+        "quotas = yes;  # limits of QOS, partitions and users, which the cluster enforces",
+        'Quotas = { "quota_1" };', 'quota_gpus["quota_1"] = 1;', 'quota_qos["quota_1"] = "high";',
     ):  # fmt: skip
         assert f"  {line}\n" in text, line
     now = (tmp_path / "now.gsm").read_text()
@@ -177,7 +179,7 @@ def test_what_is_written(tmp_path: Path) -> None:
         ["1 job that must not start yet", "1 job waiting for the end of others",
          "1 job of a type of GPU that no node has",
          "1 job whose demands no node meets",
-         "1 job running on nodes that are not known", "1 limit of users within teams, QOS, partitions or other types"]
+         "1 job running on nodes that are not known"]
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 RULES = (
-    "one_rack", "node_per_user", "team_share", "team_limits", "user_limits", "rack_power", "emission_limit",
+    "one_rack", "node_per_user", "team_share", "team_limits", "user_limits", "quotas", "rack_power", "emission_limit",
     "maintenance", "reservations",
 )  # fmt: skip
 SETTINGS = {"team_share": "always", "emission_limit": "constant"}
@@ -39,6 +39,8 @@ class Job:
     kind: str
     hours: float
     weight: float
+    qos: str = ""
+    partition: str = ""
     barred: frozenset[str] = frozenset()
     held: Mapping[str, int] = field(default_factory=dict)
 
@@ -70,6 +72,27 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Quota:
+    """A limit of GPUs for jobs of a QOS, a partition, a user and teams, of some types; `each` user or team, or all."""
+
+    name: str
+    gpus: int
+    qos: str
+    partition: str
+    user: str
+    teams: frozenset[str]
+    kinds: frozenset[str]
+    each: str
+
+    def counts(self, job: Job) -> bool:
+        known = ((self.qos, job.qos), (self.partition, job.partition), (self.user, job.user))
+        return all(wanted in ("", has) for wanted, has in known) and job.team in self.teams
+
+    def key(self, job: Job) -> tuple[str, ...]:
+        return ("quota", self.name, {"user": job.user, "team": job.team, "": ""}[self.each])
+
+
+@dataclass(frozen=True)
 class Instance:
     nodes: tuple[Node, ...]
     jobs: tuple[Job, ...]
@@ -81,6 +104,7 @@ class Instance:
     user_gpus: int
     power_limit: Mapping[str, float]
     emission_rate: float
+    quotas: tuple[Quota, ...] = ()
 
     def text(self, name: str, rules: Collection[str]) -> str:
         """A scenario with these rules."""
@@ -97,6 +121,20 @@ class Instance:
               for j in self.jobs), ";",
             "Windows = {" + ", ".join(w.name for w in self.windows) + "};",
         ]  # fmt: skip
+        if "quotas" in rules:
+            lines += ["Quotas = {" + ", ".join(q.name for q in self.quotas) + "};"]
+            for q in self.quotas:
+                lines += [f'quota_gpus["{q.name}"] = {q.gpus};']
+                lines += [
+                    f'quota_{n}["{q.name}"] = "{v}";'
+                    for n, v in (("qos", q.qos), ("partition", q.partition), ("user", q.user))
+                    if v
+                ]
+                lines += [f'counts_team["{q.name}", "{t}"] = 0;' for t in ("t1", "t2") if t not in q.teams]
+                lines += [f'counts_type["{q.name}", "{k}"] = 0;' for k in POWER if k not in q.kinds]
+                lines += [f'for_each_{q.each}["{q.name}"] = 1;'] if q.each else []
+        for job in self.jobs:
+            lines += [f'qos["{job.name}"] = "{job.qos}";  partition["{job.name}"] = "{job.partition}";']
         lines += [f'part["{t}", "{k}"] = {value};' for (t, k), value in self.part.items()]
         lines += [f'team_gpus["{t}"] = {value};' for t, value in self.team_gpus.items()]
         lines += [f'team_type_gpus["{t}", "{k}"] = {value};' for (t, k), value in self.team_type_gpus.items()]
@@ -160,6 +198,9 @@ class Instance:
                 found["power", rack] += gpus * POWER[kind]
                 found[("emissions",)] += gpus * POWER[kind] * CARBON
                 users[node].add(job.user)
+                for quota in self.quotas:
+                    if quota.counts(job) and kind in quota.kinds:
+                        found[quota.key(job)] += gpus
         found |= {("users", node): float(len(names)) for node, names in users.items()}
         return found
 
@@ -175,6 +216,8 @@ class Instance:
             found |= {("team_type", t, k): value for (t, k), value in self.team_type_gpus.items()}
         if "user_limits" in rules:
             found |= {("user", user): self.user_gpus for user in {job.user for job in self.jobs}}
+        if "quotas" in rules:
+            found |= {quota.key(job): quota.gpus for quota in self.quotas for job in self.jobs if quota.counts(job)}
         if "rack_power" in rules:
             found |= {("power", rack): value for rack, value in self.power_limit.items()}
         if "emission_limit" in rules:
@@ -206,7 +249,7 @@ class Instance:
 
 def draw(seed: int) -> Instance:
     """Three or four nodes in two racks, four or five jobs; one or two run."""
-    rng = Random(seed)
+    rng, other = Random(seed), Random(seed + 2000)
     nodes = tuple(
         Node(f"n{i}", rng.choice("AB"), rng.choice(list(POWER)), rng.choice([2, 2, 4]))
         for i in range(rng.choice([3, 4]))
@@ -220,7 +263,8 @@ def draw(seed: int) -> Instance:
         barred = frozenset(n.name for n in nodes if rng.random() < 0.1)
         job = Job(
             f"j{i}", rng.choice(["t1", "t2"]), rng.choice(["u1", "u2", "u3"]), needs, workers, rng.choice([1, 1, 2]),
-            kind, rng.choice([0.5, 1, 2, 4]), rng.choice([1, 2, 3]), barred,
+            kind, rng.choice([0.5, 1, 2, 4]), rng.choice([1, 2, 3]), other.choice(["high", "low"]), other.choice("pq"),
+            barred,
         )  # fmt: skip
         jobs.append(_started(job, nodes, free, rng) if i < 2 else job)
     windows = tuple(
@@ -237,13 +281,25 @@ def draw(seed: int) -> Instance:
     )
     kinds, teams = list(POWER), ("t1", "t2")
     return Instance(
-        nodes, tuple(jobs), windows, clock=rng.choice([0, 1, 4.5]),
+        nodes, tuple(jobs), windows, quotas=_quotas(Random(seed + 1046)), clock=rng.choice([0, 1, 4.5]),
         part={(t, k): rng.choice([0, 0.4, 0.5, 1]) for t in teams for k in kinds},
         team_gpus={t: rng.choice([1, 2, 3, 6]) for t in teams},
         team_type_gpus={(t, k): rng.choice([1, 2, 4]) for t in teams for k in kinds if rng.random() < 0.5},
         user_gpus=rng.choice([1, 2, 3, 4]),
         power_limit={rack: rng.choice([0.8, 1.5, 2.2]) for rack in "AB"},
         emission_rate=rng.choice([0.5, 1.0, 1.4]),
+    )  # fmt: skip
+
+
+def _quotas(rng: Random) -> tuple[Quota, ...]:
+    both, one = frozenset({"t1", "t2"}), frozenset({"t1"})
+    return tuple(
+        Quota(
+            f"q{i}", rng.choice([1, 2, 3]), rng.choice(["", "high", "low"]), rng.choice(["", "", "p"]),
+            rng.choice(["", "", "u1"]), rng.choice([both, both, one]),
+            frozenset(rng.choice([["a100", "v100"], ["a100"]])), rng.choice(["", "user", "team"]),
+        )
+        for i in range(3)
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from gpusched_dsl.inspecting.readers.slurm_documents import (
     no_jobs_fault,
 )
 from gpusched_dsl.inspecting.readers.slurm_jobs import SlurmRecords, dependencies_of
+from gpusched_dsl.inspecting.readers.slurm_shares import shares_of
 from gpusched_dsl.inspecting.readers.slurm_text import date_of, job_records, lines_of, node_records
 from gpusched_dsl.inspecting.snapshot import (
     JOB_COLUMNS,
@@ -107,6 +108,11 @@ def read_slurm(
     return ClusterSnapshot(
         f"Slurm: {source}" if source != "slurm" else "Slurm", moment, nodes, live, reservations, limit_rows,
         timezone=zone, inferred=inferred, unread=[*unread, *left.texts()], files=documents.hashes,
+        shares=shares_of(_table(documents.text("assoc.txt"))),
+        priorities={
+            row["Name"]: float(row["Priority"]) for row in _table(documents.text("qos.txt"))
+            if row.get("Name") and row.get("Priority", "").isdigit()
+        },
     )  # fmt: skip
 
 

@@ -30,8 +30,8 @@ COMMANDS: Mapping[str, str] = {
     "partitions.txt": "scontrol --all --oneliner show partition",
     "reservations.txt": "scontrol --oneliner show reservation",
     "topology.txt": "scontrol show topology",
-    "qos.txt": "sacctmgr --parsable2 show qos format=Name,GrpTRES,MaxTRESPU,MaxTRESPA",
-    "assoc.txt": "sacctmgr --parsable2 show assoc format=Account,User,Partition,ParentName,GrpTRES",
+    "qos.txt": "sacctmgr --parsable2 show qos format=Name,GrpTRES,MaxTRESPU,MaxTRESPA,Priority",
+    "assoc.txt": "sacctmgr --parsable2 show assoc format=Account,User,Partition,ParentName,GrpTRES,Fairshare",
     "sacct.txt": f"sacct --allusers --allocations --parsable2 --starttime=now-{HISTORY_DAYS}days --format={_SACCT}",
 }
 _INSTEAD: Mapping[str, tuple[str, ...]] = {
