@@ -153,7 +153,7 @@ def _cluster(
         ("moving = yes;", "plans may halt and move running jobs"),
     )
     lines = [
-        "# The cluster as it was read. Each rule is a comment: remove `#` to switch it on, and change its numbers.",
+        "# The cluster as it was read. Each rule of the house is a comment: remove `#` to switch it on.",
         'import "gsdsl:cluster/online.gsm";',
         "",
         f"scenario Cluster for Cluster {quoted('read from ' + snapshot.source.replace(chr(34), chr(39)))} {{",
