@@ -110,11 +110,8 @@ def _child(command: list[str]) -> int:
         status = gsdsl(command)
     finally:
         sys.setprofile(None)
-    modules = {
-        os.path.realpath(module.__file__)
-        for name, module in sys.modules.items()
-        if name.startswith("gpusched_dsl") and getattr(module, "__file__", None)
-    }
+    loaded = [module.__file__ for name, module in sys.modules.items() if name.startswith("gpusched_dsl")]
+    modules = {os.path.realpath(file) for file in loaded if file is not None}
     functions: dict[str, int] = {}
     for file, _, _ in entered:
         functions[file] = functions.get(file, 0) + 1
