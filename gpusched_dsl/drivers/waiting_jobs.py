@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gpusched_dsl.drivers.protocol import Allocation, ExplainingCluster, JobState, Observation, ObservedJob
-from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
-from gpusched_dsl.explaining.job_reason import NEVER, ROOM, JobReason, Resource
+from gpusched_dsl.explaining.free_room import ClusterRoom
+from gpusched_dsl.explaining.gpu_demands import DemandReasons, GpuDemand, gpu_room
+from gpusched_dsl.explaining.job_reason import NEVER, ROOM, JobReason
+from gpusched_dsl.ir.arrays import Bools
 
 BLOCKED = "blocked"  # the cluster or its user does not let the job start yet
 UNEXPLAINED = "left out"
@@ -38,8 +40,7 @@ def waiting_jobs(observation: Observation, starting: Mapping[str, Allocation] | 
     waiting = [job for job in observation.jobs.values() if job.state in (JobState.PENDING, JobState.BLOCKED)]
     if not waiting:
         return []
-    places = list(observation.nodes)
-    room, known = _room(observation, places), dict[tuple[int, int, int, int], tuple[str, str]]()
+    reasons = _WaitingReasons(observation)
     found = []
     for job in waiting:
         if job.unsupported:
@@ -47,11 +48,7 @@ def waiting_jobs(observation: Observation, starting: Mapping[str, Allocation] | 
         elif job.state is JobState.BLOCKED:
             found.append(ExplainedJob(job.name, BLOCKED, job.reason or "it must not start yet", job.submitted))
         else:
-            shape = _shape(job)
-            if shape not in known:
-                reason = room.waiting_reason(_options(observation, places, job))
-                known[shape] = reason.kind, _text(reason, job)
-            found.append(ExplainedJob(job.name, *known[shape], job.submitted))
+            found.append(ExplainedJob(job.name, *reasons.of(job), job.submitted))
     return found
 
 
@@ -64,47 +61,57 @@ def _with_starts(observation: Observation, starting: Mapping[str, Allocation]) -
     return replace(observation, jobs={**observation.jobs, **begun})
 
 
-def _room(observation: Observation, places: list[str]) -> ClusterRoom:
-    """The GPUs of the places, and what jobs occupy, whose ends are not known."""
-    at = {name: number for number, name in enumerate(places)}
-    parts = [(number, job.name, at[place], gpus) for number, job in enumerate(observation.jobs.values())
-             for place, gpus in job.allocation.items() if place in at]  # fmt: skip
-    nodes = [observation.nodes[name] for name in places]
-    types = [node.gpu_type for node in nodes]
-    capacity = np.array([[float(node.gpus if node.up else 0)] for node in nodes]).reshape(-1, 1)
-    return ClusterRoom(
-        (Resource("GPU"),), places, types, capacity, list(observation.jobs),
-        np.array([part[0] for part in parts], dtype=np.int64), np.array([part[2] for part in parts], dtype=np.int64),
-        np.array([float(part[3]) for part in parts]).reshape(-1, 1), np.full(len(parts), np.nan),
-        tuple(dict.fromkeys(name for name in types if name)),
+class _WaitingReasons:
+    """The reasons of the pending jobs of an observation. Jobs with equal demands share the object of their misfits."""
+
+    def __init__(self, observation: Observation) -> None:
+        self._nodes = observation.nodes
+        self._largest = max((node.gpus for node in observation.nodes.values()), default=0)
+        self._kinds: dict[int, int] = {}
+        self._suits: list[Bools] = []
+        self._reasons = DemandReasons(_room(observation), self._suits)
+        self._texts: dict[GpuDemand, tuple[str, str]] = {}
+
+    def of(self, job: ObservedJob) -> tuple[str, str]:
+        """Return the kind of the reason, and a sentence."""
+        demand = self._demand(job)
+        if demand not in self._texts:
+            reason = self._reasons.of(demand)
+            self._texts[demand] = reason.kind, _text(reason, job)
+        return self._texts[demand]
+
+    def _demand(self, job: ObservedJob) -> GpuDemand:
+        kind = self._kinds.setdefault(id(job.misfits) if job.misfits else 0, len(self._suits))
+        if kind == len(self._suits):
+            nodes = self._nodes.items()
+            self._suits.append(np.array([node.up and name not in job.misfits for name, node in nodes], dtype=np.bool_))
+        workers, gpus = job.nodes or _pods(job), job.gpus
+        if not workers:
+            return GpuDemand(kind, gpus, 1) if gpus <= self._largest else GpuDemand(kind, gpus)
+        if gpus % workers == 0:
+            return GpuDemand(kind, gpus // workers, workers, 1 if job.nodes else self._largest)
+        # Unequal parts are workers of one GPU each; so many may be on one node that the other nodes have one each.
+        return GpuDemand(kind, 1, gpus, max(1, gpus - workers + 1) if job.nodes else self._largest)
+
+
+def _room(observation: Observation) -> ClusterRoom:
+    """The GPUs of the nodes, and what jobs occupy, whose ends are not known."""
+    at = {name: number for number, name in enumerate(observation.nodes)}
+    parts = np.array(
+        [(number, at[place], gpus) for number, job in enumerate(observation.jobs.values())
+         for place, gpus in job.allocation.items() if place in at], dtype=np.int64,
+    ).reshape(-1, 3)  # fmt: skip
+    nodes = observation.nodes.values()
+    capacity = np.array([float(node.gpus if node.up else 0) for node in nodes])
+    return gpu_room(
+        list(at), [node.gpu_type for node in nodes], capacity, list(observation.jobs),
+        parts[:, 0], parts[:, 1], parts[:, 2].astype(np.float64), np.full(len(parts), np.nan),
     )  # fmt: skip
-
-
-def _shape(job: ObservedJob) -> tuple[int, int, int, int]:
-    """What the reason depends on. Jobs with equal demands share the object of their misfits."""
-    return job.gpus, job.nodes, _pods(job), id(job.misfits) if job.misfits else 0
 
 
 def _pods(job: ObservedJob) -> int:
     pods = job.fields.get("pods")
     return pods if isinstance(pods, int) else 0
-
-
-def _options(observation: Observation, places: list[str], job: ObservedJob) -> PlaceOptions:
-    gpus, workers, spread = job.gpus, job.nodes or _pods(job), job.nodes > 0
-    place = [at for at, name in enumerate(places) if name not in job.misfits and observation.nodes[name].up]
-    largest = max((node.gpus for node in observation.nodes.values()), default=0)
-    amount = gpus / workers if workers and gpus % workers == 0 else 1.0
-    if not workers and gpus <= largest:
-        workers, amount = 1, float(gpus)
-    workers = workers if workers and gpus % workers == 0 else gpus
-    number = len(place)
-    way = np.zeros(number, dtype=np.int64) if workers > 1 else np.arange(number)
-    most = 1.0 if spread or workers == 1 else float(largest)
-    return PlaceOptions(
-        np.array(place, dtype=np.int64), np.full((number, 1), amount), way, np.full(number, workers, dtype=np.int64),
-        np.full(number, most),
-    )  # fmt: skip
 
 
 def _text(reason: JobReason, job: ObservedJob) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.inspecting.load import TOTAL, gpus_in_use
+from gpusched_dsl.inspecting.load import TOTAL, gpus_in_use, running_parts
 from gpusched_dsl.inspecting.queue_simulation import demands
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
@@ -22,7 +22,7 @@ def blocking_jobs(snapshot: ClusterSnapshot) -> pl.DataFrame:
         kind, suits = demands(snapshot, waiting)
         suits &= snapshot.nodes["up"].to_numpy()
         free = snapshot.nodes["gpus"].to_numpy().astype(np.float64) - gpus_in_use(snapshot)
-        parts = _parts(snapshot, running)
+        parts = running_parts(snapshot)
         keys = np.column_stack([kind, waiting["gpus"].to_numpy(), waiting["nodes"].to_numpy()])
         shapes, counts = np.unique(keys, axis=0, return_counts=True)
         for (demand, gpus, nodes), count in zip(shapes.tolist(), counts.tolist(), strict=True):
@@ -31,20 +31,6 @@ def blocking_jobs(snapshot: ClusterSnapshot) -> pl.DataFrame:
         "job", "user", "team", TOTAL.alias("gpus"), "on_nodes", (pl.col("started") + pl.col("limit")).alias("end")
     ).with_columns(pl.Series("blocks", blocks))
     return found.filter(pl.col("blocks") > 0).sort("blocks", "gpus", descending=[True, False], maintain_order=True)
-
-
-def _parts(snapshot: ClusterSnapshot, running: pl.DataFrame) -> tuple[Ints, Ints, Floats]:
-    """The number of the job, that of the node, and the GPUs for each part of a running job."""
-    table = running.select(pl.int_range(pl.len()).alias("job"), "on_nodes", "on_gpus").explode(
-        "on_nodes", "on_gpus", empty_as_null=True, keep_nulls=True
-    )
-    where = snapshot.nodes.select(pl.int_range(pl.len()).alias("place"), pl.col("node").alias("on_nodes"))
-    table = table.join(where, on="on_nodes", how="inner", maintain_order="left")
-    return (
-        table["job"].to_numpy().astype(np.int64),
-        table["place"].to_numpy().astype(np.int64),
-        table["on_gpus"].to_numpy().astype(np.float64),
-    )
 
 
 def _would_fit(free: Floats, suits: Bools, parts: tuple[Ints, Ints, Floats], jobs: int, gpus: int, nodes: int) -> Bools:

@@ -7,7 +7,7 @@ import polars as pl
 
 from gpusched_dsl.inspecting.queue_simulation import demands, ready_at
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
-from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.arrays import Floats, Ints
 
 TOTAL = pl.col("gpus") * pl.col("nodes").clip(1)  # GPUs of a job
 
@@ -41,16 +41,23 @@ def closed_nodes(snapshot: ClusterSnapshot) -> pl.Series:
     return now["nodes"].explode(empty_as_null=False, keep_nulls=False).unique()
 
 
-def gpus_in_use(snapshot: ClusterSnapshot) -> Floats:
-    """GPUs that running jobs occupy on each node."""
-    running = snapshot.jobs_in(SnapshotState.RUNNING).select("on_nodes", "on_gpus")
-    places = running.explode("on_nodes", "on_gpus", empty_as_null=True, keep_nulls=True).drop_nulls()
-    sums = places.group_by("on_nodes").agg(pl.col("on_gpus").sum())
-    joined = snapshot.nodes.select("node").join(
-        sums, left_on="node", right_on="on_nodes", how="left", maintain_order="left"
+def running_parts(snapshot: ClusterSnapshot) -> tuple[Ints, Ints, Floats]:
+    """The parts of running jobs on known nodes: numbers of the job (among those that run) and the node, and GPUs."""
+    running = snapshot.jobs_in(SnapshotState.RUNNING).select(pl.int_range(pl.len()).alias("job"), "on_nodes", "on_gpus")
+    parts = running.explode("on_nodes", "on_gpus", empty_as_null=True, keep_nulls=True)
+    where = snapshot.nodes.select(pl.int_range(pl.len()).alias("place"), pl.col("node").alias("on_nodes"))
+    parts = parts.join(where, on="on_nodes", how="inner", maintain_order="left")
+    return (
+        parts["job"].to_numpy().astype(np.int64),
+        parts["place"].to_numpy().astype(np.int64),
+        parts["on_gpus"].to_numpy().astype(np.float64),
     )
-    found: Floats = joined["on_gpus"].fill_null(0).to_numpy()
-    return found
+
+
+def gpus_in_use(snapshot: ClusterSnapshot) -> Ints:
+    """GPUs that running jobs occupy on each node."""
+    _, place, gpus = running_parts(snapshot)
+    return np.bincount(place, gpus, minlength=snapshot.nodes.height).astype(np.int64)
 
 
 def _wanted(snapshot: ClusterSnapshot) -> dict[str, int]:

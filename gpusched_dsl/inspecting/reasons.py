@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
-from gpusched_dsl.explaining.job_reason import NEVER, ROOM, JobAhead, JobReason, Resource, names_text
-from gpusched_dsl.inspecting.load import TOTAL
+from gpusched_dsl.explaining.free_room import ClusterRoom
+from gpusched_dsl.explaining.gpu_demands import DemandReasons, GpuDemand, gpu_room
+from gpusched_dsl.explaining.job_reason import NEVER, ROOM, JobAhead, JobReason, names_text
+from gpusched_dsl.inspecting.load import TOTAL, running_parts
 from gpusched_dsl.inspecting.queue_simulation import counted_by, demands
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gpusched_dsl.inspecting.starts import QueueOrder
-from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Ints
 
 MOST_AHEAD = 50  # jobs that a reason lists
 
@@ -54,14 +55,15 @@ def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Inspec
     kind, suited = demands(snapshot, jobs)
     up = snapshot.nodes["up"].to_numpy()
     suits = suited & up
-    room, repaired = cluster_room(snapshot, up), cluster_room(snapshot, np.ones_like(up))
-    shapes, shape = np.unique(
-        np.column_stack([kind, jobs["gpus"].to_numpy(), jobs["nodes"].to_numpy()]), axis=0, return_inverse=True
-    )
-    reasons = [_reason(snapshot, room, suits[k], g, n) for k, g, n in shapes.tolist()]
+    now = DemandReasons(_room(snapshot, up), suits)
+    repaired = DemandReasons(_room(snapshot, np.ones_like(up)), suited)
+    wanted = zip(kind.tolist(), jobs["gpus"].to_list(), jobs["nodes"].to_list(), strict=True)
+    shapes: dict[GpuDemand, int] = {}
+    shape = [shapes.setdefault(GpuDemand(*demand), len(shapes)) for demand in wanted]
+    reasons = [now.of(demand) for demand in shapes]
     down = [
-        reason.kind == NEVER and _reason(snapshot, repaired, suited[k], g, n).kind != NEVER
-        for reason, (k, g, n) in zip(reasons, shapes.tolist(), strict=True)
+        reason.kind == NEVER and repaired.of(demand).kind != NEVER
+        for demand, reason in zip(shapes, reasons, strict=True)
     ]
     related = (suits.astype(np.int64) @ suits.T.astype(np.int64)) > 0
     names, limits = jobs["job"].to_list(), _limit_notes(snapshot, jobs)
@@ -69,7 +71,7 @@ def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Inspec
     closed = [snapshot.nodes["node"].is_in(names).to_numpy() for names in snapshot.reservations["nodes"].to_list()]
     waiting = []
     for at, row in enumerate(jobs.iter_rows(named=True)):
-        own = int(shape.reshape(-1)[at])
+        own = shape[at]
         reason = reasons[own]
         before = tuple(JobAhead(names[other], "waits") for other in ahead[at])
         notes = (*limits[at], *_closed_note(snapshot, closed, suits[kind[at]], row["limit"]))
@@ -82,16 +84,6 @@ def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Inspec
         else:
             waiting.append(InspectedJob(row["job"], replace(reason, ahead=before), notes, own))
     return waiting + found
-
-
-def _reason(snapshot: ClusterSnapshot, room: ClusterRoom, suits: Bools, gpus: int, nodes: int) -> JobReason:
-    """The reason of a job; without a number of nodes it takes one node, unless several have room for it sooner."""
-    alone = room.waiting_reason(options_of(snapshot, suits, gpus, max(nodes, 1)))
-    if nodes > 0 or gpus == 1 or alone.kind == ROOM:
-        return alone
-    spread = room.waiting_reason(options_of(snapshot, suits, gpus, 0))
-    sooner = spread.room_at is not None and (alone.room_at is None or spread.room_at < alone.room_at)
-    return spread if alone.kind == NEVER or spread.kind == ROOM or sooner else alone
 
 
 def _closed_note(
@@ -127,38 +119,15 @@ def _ahead(kind: Ints, related: Bools) -> list[list[int]]:
     return found
 
 
-def cluster_room(snapshot: ClusterSnapshot, up: Bools) -> ClusterRoom:
+def _room(snapshot: ClusterSnapshot, up: Bools) -> ClusterRoom:
     """The GPUs of the nodes that are `up` and what running jobs use until the end of their limits."""
-    nodes = snapshot.nodes
-    running = snapshot.jobs_in(SnapshotState.RUNNING)
-    parts = running.select(
-        pl.int_range(pl.len()).alias("job"), "on_nodes", "on_gpus", (pl.col("started") + pl.col("limit")).alias("end")
-    ).explode("on_nodes", "on_gpus", empty_as_null=True, keep_nulls=True)
-    where = nodes.select(pl.int_range(pl.len()).alias("place"), pl.col("node").alias("on_nodes"))
-    parts = parts.join(where, on="on_nodes", how="inner", maintain_order="left")
+    nodes, running = snapshot.nodes, snapshot.jobs_in(SnapshotState.RUNNING)
+    job, place, gpus = running_parts(snapshot)
+    end = running.select(pl.col("started") + pl.col("limit")).to_series().fill_null(np.inf).to_numpy()
     capacity = np.where(up, nodes["gpus"].to_numpy(), 0).astype(np.float64)
-    types = nodes["gpu_type"].to_list()
-    end = parts["end"].fill_null(np.inf).to_numpy()
-    return ClusterRoom(
-        (Resource("GPU"),), nodes["node"].to_list(), types, capacity[:, None], running["job"].to_list(),
-        parts["job"].to_numpy().astype(np.int64), parts["place"].to_numpy().astype(np.int64),
-        parts["on_gpus"].to_numpy().astype(np.float64)[:, None], np.where(end < snapshot.now, np.nan, end),
-        tuple(dict.fromkeys(name for name in types if name)),
-    )  # fmt: skip
-
-
-def options_of(snapshot: ClusterSnapshot, suits: Bools, gpus: int, nodes: int) -> PlaceOptions:
-    """The nodes on which a job may run, with the GPUs of each worker; without a number of nodes, workers of one GPU."""
-    place = np.flatnonzero(suits)
-    workers = nodes if nodes > 0 else gpus
-    amount = float(gpus if nodes > 0 else 1)
-    largest = int(snapshot.nodes["gpus"].max() or 0)  # type: ignore[arg-type]
-    most = 1.0 if nodes > 0 else float(largest)
-    count = len(place)
-    amounts: Floats = np.full((count, 1), amount)
-    return PlaceOptions(
-        place.astype(np.int64), amounts, np.zeros(count, dtype=np.int64) if workers > 1 else np.arange(count),
-        np.full(count, workers, dtype=np.int64), np.full(count, most if workers > 1 else 1.0),
+    return gpu_room(
+        nodes["node"].to_list(), nodes["gpu_type"].to_list(), capacity, running["job"].to_list(), job, place, gpus,
+        np.where(end < snapshot.now, np.nan, end)[job],
     )  # fmt: skip
 
 

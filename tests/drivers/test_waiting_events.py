@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,10 @@ def waits(gpus: int, **more: Any) -> ObservedJob:
          "needs 4 workers of 4 GPUs each, there is room for none"),
         ([running("a", g1=4, g2=8), waits(16, fields={"pods": 4})], "no room",
          "needs 4 workers of 4 GPUs each, there is room for 1: 1 on g1"),
+        ([running("a", g1=5, g2=8), waits(7, nodes=2)], "no room",
+         "needs 7 workers of 1 GPU each, there is room for 3: 3 on g1"),
+        ([waits(7, nodes=2)], "room",
+         "needs 7 workers of 1 GPU each, and there is room for it on 2 nodes (g1, g2); the plan keeps it waiting"),
         ([waits(4, misfits={"g1": "no label", "g2": "no label"})], "never",
          "can never run: there is no place for it; no label"),
         ([waits(4, state=JobState.BLOCKED, reason="it is suspended")], "blocked", "it is suspended"),
@@ -52,6 +59,49 @@ def waits(gpus: int, **more: Any) -> ObservedJob:
 )  # fmt: skip
 def test_reasons(jobs: list[ObservedJob], kind: str, text: str) -> None:
     assert reason(*jobs) == (kind, text)
+
+
+def has_room(free: Sequence[int], gpus: int, nodes: int, pods: int) -> bool:
+    """Whether the free GPUs of nodes that suit a job are enough, by trying all ways to divide it."""
+    if pods:
+        size, rest = divmod(gpus, pods)
+        return sum(free) >= gpus if rest else sum(have // size for have in free) >= pods
+    if not nodes:
+        return max(free, default=0) >= gpus or (gpus > 8 and sum(free) >= gpus)
+    size, rest = divmod(gpus, nodes)
+    if not rest:
+        return sum(have >= size for have in free) >= nodes
+    return any(sum(some) >= gpus for some in combinations([have for have in free if have], nodes))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_kinds_of_reasons_equal_a_count_over_nodes(seed: int) -> None:
+    draw = random.Random(seed)
+    nodes = {f"n{at}": ObservedNode(f"n{at}", draw.randint(4, 8), up=draw.random() < 0.8) for at in range(4)}
+    nodes["large"] = ObservedNode("large", 8)
+    used = {name: draw.randint(0, one.gpus) for name, one in nodes.items()}
+    misfits: list[dict[str, str]] = [{}, {"n0": "no label"}, {"n1": "no label", "large": "no label"}]
+    jobs = {"r": running("r", **used)}
+    for at in range(15):
+        shape: dict[str, Any] = draw.choice(
+            ({}, {"nodes": draw.randint(1, 3)}, {"fields": {"pods": draw.randint(1, 4)}})
+        )
+        job = ObservedJob(f"w{at}", JobState.PENDING, draw.randint(1, 14), misfits=draw.choice(misfits), **shape)
+        jobs[job.name] = job
+    for found in waiting_jobs(Observation(jobs, nodes)):
+        job = jobs[found.name]
+        suits = [name for name, one in nodes.items() if one.up and name not in job.misfits]
+        pods = job.fields.get("pods", 0)
+        assert isinstance(pods, int)
+        room, possible = (
+            has_room([nodes[name].gpus - less[name] for name in suits], job.gpus, job.nodes, pods)
+            for less in (used, dict.fromkeys(nodes, 0))
+        )
+        if job.nodes and job.gpus % job.nodes:  # the number of nodes is not counted: there may seem to be room
+            assert found.kind == "room" or not room
+            assert found.kind != "never" or not possible
+        else:
+            assert found.kind == ("room" if room else "no room" if possible else "never")
 
 
 def test_every_pod_that_waits_is_told_why_and_only_if_that_is_new(tmp_path: Path) -> None:
