@@ -58,10 +58,11 @@ our number and whether it is confirmed. A refuted test strikes the reason. Reaso
 Methods are compared at equal seeds. Only runs count that ended with all jobs, and whose plans obey the model, also for
 the time of computing; the statuses of the runs, and how many do not count, are stated with each verdict. `limit` means
 that a solver stopped at its limit of time or nodes with a valid plan, which need not be within the gap.
-An interval has a confidence of 95 %, by bootstrap over instances; a difference is beyond chance if its interval does
-not contain 0, which needs at least six seeds. Savings are `(theirs - ours) / theirs` with the mean costs of the
-instances of a size, averaged over the listed sizes. An exponent b says that a number grows
-as the b-th power of the size.
+A number is computed for each listed size, load and setting from the means of its runs, then averaged over these, which
+count equally; savings are `(theirs - ours) / theirs`. An interval has a confidence of 95 %, by bootstrap over the
+seeds, each with all its sizes, since the sizes are no sample and instances of one seed are alike. A difference is
+beyond chance if its interval does not contain 0. Both need six seeds, and at each size two thirds of them. An exponent
+b says that a number grows as the b-th power of the size.
 
 `12 of 132` runs is a sample: the verdict rests on 12 of the 132 runs of that claim, at the sizes and seeds that are
 listed with it. A command executes exactly these runs; `Full size` is the command for all of them.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.arrays import Bools, Floats
 
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 20_000
 SEED: Final = 0  # of the resamples, so that equal data have equal intervals
 LEAST_DRAWS: Final = 6  # with fewer, all differences have one sign in more than 5 % of the cases: 2 / 2^5 = 6.25 %
 CHUNK: Final = 1 << 20  # numbers that are resampled at once
+CellNumbers = Callable[[Floats], Floats]  # a number for each cell, from the means of its columns
 
 
 class Interval(NamedTuple):
@@ -42,20 +44,51 @@ def mean_interval(
     return Interval(float(low), float(high))
 
 
-def ratio_interval(numerators: Floats, denominators: Floats) -> Interval | None:
-    """Return a confidence interval of the ratio of the means of paired draws; None for fewer than `LEAST_DRAWS`.
+def cells_mean(values: Floats, per_cell: CellNumbers) -> float:
+    """Return the mean over cells of a number of each cell; see `cells_interval`."""
+    return float(per_cell(_weighted_means(values, np.ones((1, len(values))))).mean())
 
-    Both are resampled together, so that pairs of one ratio have an interval of no width, however much the sizes of the
-    instances differ. A resample without anything in both means has the ratio 1. Both arrays have finite numbers.
+
+def cells_interval(values: Floats, per_cell: CellNumbers) -> Interval | None:
+    """Return a confidence interval of `cells_mean`, such as of a saving averaged over sizes; None for too few draws.
+
+    `values` has the numbers of each seed, cell and column (such as ours and theirs), NaN where a cell lacks a seed;
+    `per_cell` returns a number per cell from the means of its columns, an array with one more axis at its front. Cells
+    are no sample, such as all sizes of a table, so seeds are resampled, with all cells of each: cells of one seed share
+    its draws. At least `LEAST_DRAWS` seeds are needed, and in each cell two thirds of them. With one seed in all, the
+    cells are the draws.
     """
-    count = len(numerators)
-    if count < LEAST_DRAWS:
+    present = _present(values)
+    if len(values) == 1:
+        return mean_interval(per_cell(values)[0][present[0]])
+    count = len(values)
+    if count < LEAST_DRAWS or 3 * present.sum(axis=0).min() < 2 * count:
         return None
-    over, under = (resampled_means(draws, RESAMPLES, SEED) for draws in (numerators, denominators))
+    drawn = np.random.default_rng(SEED).integers(0, count, (RESAMPLES, count))
+    drawn += count * np.arange(RESAMPLES)[:, None]
+    times = np.bincount(drawn.ravel(), minlength=RESAMPLES * count).reshape(RESAMPLES, count)
+    weights = times[(times @ present > 0).all(axis=1)].astype(np.float64)
+    found = np.sort(per_cell(_weighted_means(values, weights)).mean(axis=1))
+    cut = int(expanded_tail(count, CONFIDENCE) * (len(found) - 1))  # outwards: infinite numbers are not interpolated
+    return Interval(float(found[cut]), float(found[-1 - cut]))
+
+
+def quotients(over: Floats, under: Floats) -> Floats:
+    """Return `over / under`, and 1 where both are 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.sort(np.where((over == 0.0) & (under == 0.0), 1.0, over / under))
-    cut = int(expanded_tail(count, CONFIDENCE) * (len(ratios) - 1))  # outwards: an infinite ratio is not interpolated
-    return Interval(float(ratios[cut]), float(ratios[-1 - cut]))
+        return np.asarray(np.where((over == 0.0) & (under == 0.0), 1.0, over / under))
+
+
+def _present(values: Floats) -> Bools:
+    """Return for each seed and cell whether it has all its numbers."""
+    return np.logical_not(np.isnan(values).any(axis=2))
+
+
+def _weighted_means(values: Floats, weights: Floats) -> Floats:
+    """Return the means of each cell and column for each row of weights of the seeds, without those that are NaN."""
+    present = _present(values)
+    sums = np.tensordot(weights, np.where(present[..., None], values, 0.0), (1, 0))
+    return np.asarray(sums / (weights @ present)[..., None])
 
 
 def expanded_tail(count: int, confidence: float) -> float:

@@ -130,7 +130,28 @@ def test_sizes_count_equally() -> None:
     """A large instance with a saving of 0.5 and a small one with 0.25 have a mean of 0.375."""
     large = table([500] * 6, [1000] * 6, [2000] * 6, size=2)
     small = table([3] * 6, [9] * 6, [4] * 6)
-    assert find(CLAIM, pl.concat([large, small])).ours == pytest.approx(37.5)
+    both = pl.concat([large, small])
+    assert find(CLAIM, both).ours == pytest.approx(37.5)
+    for lacking in (1, 2):  # whatever the numbers of their seeds
+        finding = find(CLAIM, both.filter((pl.col("size") == 1) | (pl.col("seed") > lacking)))
+        assert (finding.ours, finding.interval) == (pytest.approx(37.5), (pytest.approx(37.5), pytest.approx(37.5)))
+    for kind in ("value", "mean"):
+        value = dataclasses.replace(CLAIM, kind=kind, against=(), published=(300.0, 300.0))
+        assert find(value, both.filter((pl.col("size") == 1) | (pl.col("seed") > 2))).ours == pytest.approx(251.5)
+    order = dataclasses.replace(CLAIM, kind="order", published=None, against=("B",))
+    assert find(order, both.filter((pl.col("size") == 1) | (pl.col("seed") > 2))).verdict == "reproduced"
+
+
+@pytest.mark.parametrize("kind", ["saving", "ratio", "order", "equal", "value", "mean"])
+def test_a_size_with_few_of_the_seeds_leaves_a_claim_undecided(kind: str) -> None:
+    """A number of one seed at the second size: no interval tells how much of it is chance."""
+    both = pl.concat([EQUAL, EQUAL.with_columns(size=pl.lit(2), total=pl.col("total") * 3).cast(EQUAL.schema)])
+    claim = dataclasses.replace(CLAIM, kind=kind, within=9.0, published=(0.5, 900.0), against=("A",))
+    claim = dataclasses.replace(claim, against=() if kind in ("value", "mean") else ("A",))
+    few = find(claim, both.filter((pl.col("size") == 1) | (pl.col("seed") == 3)))
+    assert few.verdict == "the runs cannot tell"
+    assert "too few seeds" in few.detail
+    assert "too few seeds" not in find(claim, both).detail
 
 
 @pytest.mark.parametrize("status", ["stuck", "events", "broken", "infeasible"])
@@ -215,7 +236,9 @@ def test_an_order_needs_every_difference_beyond_chance() -> None:
 def test_equality_needs_the_whole_interval() -> None:
     equal = dataclasses.replace(CLAIM, kind="equal", published=None, against=("A",), within=5.0)
     assert find(equal, EQUAL).verdict == "reproduced"
-    assert find(equal, SIX).verdict == "not reproduced"
+    assert (find(equal, SIX).verdict, find(equal, SIX).detail) == ("not reproduced", "more than 5 % below")
+    higher = dataclasses.replace(equal, method="A", against=("Ours",))
+    assert find(higher, SIX).detail == "more than 5 % above"
     assert find(dataclasses.replace(equal, within=52.0), SIX).verdict == "the runs cannot tell"
 
 
@@ -244,8 +267,8 @@ SHARING = Claim("Figure 6", "", "%", (30.0, 30.0), "C", "saving", "total", "STS"
 def test_values_of_a_factor_are_compared_at_equal_sizes_and_seeds() -> None:
     finding = find(SHARING, SHARED)
     assert finding.ours == pytest.approx(30.0)  # the mean of 20 and 40
-    assert finding.verdict == "the runs cannot tell"
-    assert find(dataclasses.replace(SHARING, published=(20.0, 40.0)), SHARED).verdict == "reproduced"
+    assert finding.interval == (pytest.approx(30.0), pytest.approx(30.0))  # sizes differ, at every seed alike
+    assert finding.verdict == "reproduced"
     exact = find(dataclasses.replace(SHARING, where={"nodes": 4}, published=(40.0, 40.0)), SHARED)
     assert exact.interval == (pytest.approx(40.0), pytest.approx(40.0))  # the same saving for all sizes of instances
     larger = find(dataclasses.replace(SHARING, where={"nodes": 4}), SHARED)
@@ -405,6 +428,16 @@ def test_upper_bounds_on_seconds_are_counted_apart() -> None:
     assert counts == {"reproduced": 1, "within a limit of seconds": 1, "beyond a limit of seconds": 1}
     texts = [verdict_text(*one) for one in found]
     assert texts == ["within the limit, on another machine", "beyond the limit, on another machine", "reproduced"]
+
+
+@pytest.mark.parametrize("status", ["broken", "feasible"])
+def test_an_undecided_limit_of_seconds_is_not_beyond_it(status: str) -> None:
+    """Neither without runs that count nor with too few of them."""
+    runs = SIX.with_columns(solve_seconds="total", status=pl.lit(status)).filter(pl.col("seed") < 6)
+    limit = dataclasses.replace(CLAIM, kind="mean", against=(), measure="solve_seconds", published=(2.0, 2.0), unit="s")
+    finding = find(limit, runs)
+    assert verdict_text(limit, finding).startswith("the runs cannot tell")
+    assert {word: count for word, count in tally([(limit, finding)]).items() if count} == {"the runs cannot tell": 1}
 
 
 @pytest.mark.parametrize(

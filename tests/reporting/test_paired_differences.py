@@ -11,7 +11,17 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from gpusched_dsl.reporting.bootstrap import LEAST_DRAWS, expanded_tail, mean_interval, ratio_interval, resampled_means
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.reporting.bootstrap import (
+    LEAST_DRAWS,
+    Interval,
+    cells_interval,
+    cells_mean,
+    expanded_tail,
+    mean_interval,
+    quotients,
+    resampled_means,
+)
 from gpusched_dsl.reporting.grid import plain
 from gpusched_dsl.reporting.paired_differences import PairedDifferences, paired_differences
 
@@ -70,8 +80,20 @@ def test_the_interval_covers_the_mean_as_often_as_it_says(count: int, least: flo
     assert least <= covered / 300 <= 0.99
 
 
+def _ratio(means: Floats) -> Floats:
+    return quotients(means[..., 0], means[..., 1])
+
+
+def _itself(means: Floats) -> Floats:
+    return np.asarray(means[..., 0])
+
+
 def test_the_interval_of_a_ratio() -> None:
     """Equal ratios have no width whatever the sizes; the sign against 1 is that of the mean difference."""
+
+    def ratio_interval(over: Floats, under: Floats) -> Interval | None:
+        return cells_interval(np.stack([over, under], axis=1)[:, None], _ratio)
+
     rng = np.random.default_rng(5)
     sizes = rng.lognormal(0, 1, 8)
     assert ratio_interval(0.7 * sizes, sizes) == (pytest.approx(0.7), pytest.approx(0.7))
@@ -87,14 +109,51 @@ def test_the_interval_of_a_ratio() -> None:
         assert (1.0 in ratio) == (0.0 in difference)
 
 
-def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says() -> None:
-    """Of 200 intervals of six pairs at least 90 % cover the ratio of the means, 0.8."""
+@pytest.mark.parametrize("shared", [0.0, 0.7, 1.0], ids=["own draws", "partly shared", "the same draws"])
+@pytest.mark.parametrize("count", [LEAST_DRAWS, 10])
+def test_the_interval_of_several_cells_covers_their_mean_as_often_as_it_says(shared: float, count: int) -> None:
+    """Of 200 intervals at least 90 % cover the mean of three ratios, whether cells of one seed share its draws or not.
+
+    The ratios of the cells, 0.2, 0.8 and 2, differ much more than those of the seeds.
+    """
     rng = np.random.default_rng(6)
+    ratios = np.array([0.2, 0.8, 2.0])
     covered = 0
     for _ in range(200):
-        below = rng.lognormal(0, 0.5, LEAST_DRAWS)
-        covered += 0.8 in (ratio_interval(0.8 * below * rng.uniform(0.8, 1.2, LEAST_DRAWS), below) or ())
-    assert 0.90 <= covered / 200 <= 0.99
+        common, own = rng.uniform(0.8, 1.2, (count, 1)), rng.uniform(0.8, 1.2, (count, 3))
+        below = rng.lognormal(0, 0.5, (count, 3))
+        values = np.stack([below * ratios * (shared * common + (1 - shared) * own), below], axis=2)
+        covered += ratios.mean() in (cells_interval(values, _ratio) or ())
+    assert 0.90 <= covered / 200 <= 0.995
+
+
+def test_differences_of_cells_are_not_chance() -> None:
+    """Cells of 20 and 40 at every seed have a mean of 30 without doubt; seeds are resampled with all their cells."""
+    values = np.tile([20.0, 40.0], (6, 1))[:, :, None]
+    assert cells_interval(values, _itself) == (30.0, 30.0)
+    spread = np.arange(6.0)[:, None, None]
+    opposite = np.concatenate([20 + spread, 40 - spread], axis=1)
+    assert cells_interval(opposite, _itself) == (pytest.approx(30.0), pytest.approx(30.0))
+    same = cells_interval(np.concatenate([spread, spread], axis=1), _itself)
+    assert same == cells_interval(spread, _itself)
+    assert same == pytest.approx(mean_interval(np.arange(6.0)), abs=0.05)
+
+
+def test_cells_may_lack_a_third_of_the_seeds() -> None:
+    """Cells count equally, whatever the numbers of their seeds."""
+    values = np.full((6, 2, 1), 10.0)
+    values[:, 1] = 40.0
+    for lacking in range(6):
+        values[:lacking, 1] = np.nan
+        assert cells_mean(values, _itself) == 25.0
+        assert cells_interval(values, _itself) == ((25.0, 25.0) if lacking < 3 else None)
+    assert cells_interval(values[1:], _itself) is None
+
+
+def test_the_cells_of_one_seed_are_the_draws() -> None:
+    draws = np.arange(6.0)
+    assert cells_interval(draws[None, :, None], _itself) == mean_interval(draws)
+    assert cells_interval(draws[None, :5, None], _itself) is None
 
 
 def test_differences_vary_less_than_the_values() -> None:

@@ -11,8 +11,8 @@ from gpusched_dsl.ir.arrays import Floats
 ROLE, OF = "# role", "# of"  # columns; no names of factors or measures
 
 
-def growth_exponents(claim: Claim, runs: pl.DataFrame, others: list[str]) -> tuple[Floats, pl.DataFrame]:
-    """Return the exponent of every instance with positive values at two values of the factor, and the runs used.
+def growth_exponents(claim: Claim, runs: pl.DataFrame, others: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the exponent (`OF`) of every instance with positive values at two values of the factor, and the runs used.
 
     An instance is a seed with one combination of the `others`. It is the slope of log(measure) over log(factor) by
     least squares; with `against`, the measure is that of the method divided by that of the other one.
@@ -20,18 +20,20 @@ def growth_exponents(claim: Claim, runs: pl.DataFrame, others: list[str]) -> tup
     keys = [*others, "seed", claim.factor]
     wide = runs.select(*keys, ROLE, claim.measure).pivot(ROLE, index=keys, values=claim.measure)
     if set(claim.roles) - set(wide.columns):
-        return np.empty(0), runs.head(0)
+        return runs.head(0), runs.head(0)
     value = pl.col(claim.roles[0]) if not claim.against else pl.col(claim.roles[0]) / pl.col(claim.against[0])
     wide = wide.with_columns(value.alias(OF)).filter(pl.col(OF).is_finite() & (pl.col(OF) > 0))
     exponents, used = [], []
     for part in wide.partition_by([*others, "seed"], maintain_order=True):
         if len(part) < 2:
             continue
-        exponents.append(slope(part[claim.factor].to_numpy().astype(float), part[OF].to_numpy()))
+        exponent = slope(part[claim.factor].to_numpy().astype(float), part[OF].to_numpy())
+        exponents.append(part.select(*others, "seed", pl.lit(exponent).alias(OF)).head(1))
         used.append(part.select(keys))
     if not used:
-        return np.empty(0), runs.head(0)
-    return np.array(exponents), runs.join(pl.concat(used), on=keys, how="semi", nulls_equal=True, maintain_order="left")
+        return runs.head(0), runs.head(0)
+    used_runs = runs.join(pl.concat(used), on=keys, how="semi", nulls_equal=True, maintain_order="left")
+    return pl.concat(exponents), used_runs
 
 
 def total_over_runs(claim: Claim, runs: pl.DataFrame) -> tuple[float | None, int]:

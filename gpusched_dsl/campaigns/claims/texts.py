@@ -7,18 +7,24 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from gpusched_dsl.campaigns.claims.claim_runs import factors_of
 from gpusched_dsl.campaigns.claims.claims import LIMITS, Claim
 from gpusched_dsl.campaigns.claims.powers import ROLE
-from gpusched_dsl.campaigns.claims.verdict import NOT_RUN, REPRODUCED, VERDICTS, Finding
+from gpusched_dsl.campaigns.claims.verdict import NOT_RUN, REPRODUCED, UNDECIDED, VERDICTS, Finding
 from gpusched_dsl.language.text.numbers import number_text
 
 
 def verdict_text(claim: Claim, finding: Finding) -> str:
     """Return the verdict, with its detail; of an upper bound on seconds, that machines differ."""
-    if claim.is_time_limit and finding.ours is not None:
+    if is_judged_limit(claim, finding):
         where = "within" if finding.verdict == REPRODUCED else "beyond"
         return f"{where} the limit, on another machine" + (f" ({finding.detail})" if finding.detail else "")
     return f"{finding.verdict} ({finding.detail})" if finding.detail else finding.verdict
+
+
+def is_judged_limit(claim: Claim, finding: Finding) -> bool:
+    """Whether the runs say if an upper bound on seconds is obeyed."""
+    return claim.is_time_limit and finding.verdict not in (NOT_RUN, UNDECIDED)
 
 
 def published_text(claim: Claim) -> str:
@@ -77,8 +83,8 @@ def tally_text(found: Sequence[tuple[Claim, Finding]]) -> str:
 
 def tally(found: Sequence[tuple[Claim, Finding]]) -> dict[str, int]:
     """Return the numbers of claims by verdict, and of the upper bounds on seconds, which a faster machine can meet."""
-    others = [finding.verdict for claim, finding in found if not claim.is_time_limit or finding.verdict == NOT_RUN]
-    limits = [finding for claim, finding in found if claim.is_time_limit and finding.verdict != NOT_RUN]
+    others = [finding.verdict for claim, finding in found if not is_judged_limit(claim, finding)]
+    limits = [finding for claim, finding in found if is_judged_limit(claim, finding)]
     counts: dict[str, int] = {verdict: others.count(verdict) for verdict in VERDICTS}
     counts["within a limit of seconds"] = sum(finding.verdict == REPRODUCED for finding in limits)
     counts["beyond a limit of seconds"] = sum(finding.verdict != REPRODUCED for finding in limits)
@@ -100,7 +106,8 @@ def ours_text(claim: Claim, finding: Finding) -> str:
 def _means_text(claim: Claim, runs: pl.DataFrame | None) -> str:
     if runs is None or claim.kind != "order":
         return "-"
-    means = dict(runs.group_by(ROLE).agg(pl.col(claim.measure).mean()).rows())
+    cells = runs.group_by(ROLE, *(name for name in factors_of(runs) if name != claim.factor))
+    means = dict(cells.agg(pl.col(claim.measure).mean()).group_by(ROLE).agg(pl.col(claim.measure).mean()).rows())
     if set(claim.roles) - set(means):
         return "-"
     return ", ".join(f"{role} {_short(means[role])} {claim.unit}".rstrip() for role in claim.roles)

@@ -17,11 +17,12 @@ import polars as pl
 
 from gpusched_dsl.campaigns.claims.claim_runs import factors_of, select_runs
 from gpusched_dsl.campaigns.claims.claims import PAIRED, Claim
-from gpusched_dsl.campaigns.claims.powers import ROLE, growth_exponents, total_over_runs
+from gpusched_dsl.campaigns.claims.powers import OF, ROLE, growth_exponents, total_over_runs
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.reporting.bootstrap import Interval, mean_interval, ratio_interval
-from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences
+from gpusched_dsl.language.text.numbers import number_text
+from gpusched_dsl.reporting.bootstrap import CellNumbers, Interval, cells_interval, cells_mean, quotients
 
 Verdict = Literal["reproduced", "same direction", "the runs cannot tell", "not reproduced", "not run"]
 REPRODUCED: Final = "reproduced"
@@ -76,100 +77,128 @@ def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
 
 
 def _compare_pairs(claim: Claim, runs: pl.DataFrame) -> Finding:
-    """Compare at equal seeds, each cell relative to the mean of its reference: the best of `against`, or `method`."""
-    if claim.exact:
-        runs = runs.with_columns(seed=pl.lit(None, pl.Int64))
-    ours, factors = claim.roles[0], [name for name in factors_of(runs) if name != claim.factor]
+    """Compare at equal seeds, in each cell with the best of `against`; the mean over the cells counts."""
+    factors = [name for name in factors_of(runs) if name != claim.factor]
     parts = runs.partition_by(factors, maintain_order=True) if factors else [runs]
     complete = [part for part in map(_common_seeds, parts) if set(part[ROLE]) == set(claim.roles)]
     if not complete:
         return Finding(UNDECIDED, detail="no cell has runs of all methods", runs=runs.head(0))
+    runs, ours = pl.concat(complete), claim.roles[0]
     if claim.kind == "order":
         return _order(claim, complete)
-    scaled, ratios = [], []
-    for number, part in enumerate(complete):
+    chosen = []
+    for part in complete:
         means = {name: _mean(part.filter(pl.col(ROLE) == name)[claim.measure]) for name in claim.roles}
         best = min(claim.against, key=means.__getitem__)
-        reference = means[ours] if claim.kind == "ratio" else means[best]
-        if not reference:
+        if not (means[ours] if claim.kind == "ratio" else means[best]):
             return Finding(UNDECIDED, detail="the mean of the reference is 0", runs=runs)
-        rows = part.filter(pl.col(ROLE).is_in([ours, best]))
-        role = pl.when(pl.col(ROLE) == ours).then(pl.lit("ours")).otherwise(pl.lit("theirs"))
-        rows = rows.select(role.alias("method"), _instance(number), pl.col(claim.measure) / reference)
-        scaled.append(rows)
-        by_seed = rows.sort("seed").partition_by("method", as_dict=True)
-        ratios.append([by_seed[(name,)][claim.measure] for name in ("ours", "theirs")])
-    pair = _difference(pl.concat(scaled), claim.measure, "ours", "theirs")
-    runs = pl.concat(complete)
-    if pair.mean is None:
-        return Finding(UNDECIDED, detail="no common seeds", runs=runs)
-    own, other = (pl.concat(parts).to_numpy().astype(float) for parts in zip(*ratios, strict=True))
-    if claim.kind == "ratio":
-        judged = _judge(claim, 1.0 - pair.mean, ratio_interval(other, own), runs)
-    else:
-        judged = _judge(claim, -100.0 * pair.mean, _saving(ratio_interval(own, other)), runs)
-    return judged if claim.kind == "equal" else _with_direction(claim, judged, pair)
+        chosen.append(_columns(part, claim.measure, (ours, best)))
+    per_cell = _ratios if claim.kind == "ratio" else _savings
+    values = _by_seed(chosen)
+    number, interval = cells_mean(values, per_cell), _interval(claim, values, per_cell)
+    judged = _judge(claim, number, interval, runs)
+    return judged if claim.kind == "equal" else _with_direction(claim, judged)
+
+
+def _ratios(means: Floats) -> Floats:
+    return quotients(means[..., 1], means[..., 0])
+
+
+def _savings(means: Floats) -> Floats:
+    return 100.0 * (1.0 - quotients(means[..., 0], means[..., 1]))
+
+
+def _differences(means: Floats) -> Floats:
+    return np.asarray(means[..., 0] - means[..., 1])
+
+
+def _itself(means: Floats) -> Floats:
+    return np.asarray(means[..., 0])
+
+
+def _interval(claim: Claim, values: Floats, per_cell: CellNumbers) -> Interval | None:
+    """Return the interval of the mean over cells; of exact numbers the number itself."""
+    if claim.exact:
+        number = cells_mean(values, per_cell)
+        return Interval(number, number)
+    return cells_interval(values, per_cell)
 
 
 def _judge(claim: Claim, ours: float, interval: Interval | None, runs: pl.DataFrame) -> Finding:
     """Judge a number by its interval: inside of the accepted range, outside of it, or neither."""
     assert claim.accepted is not None
     low, high = (end + sign * ROUNDING * max(1.0, abs(end)) for end, sign in zip(claim.accepted, (-1, 1), strict=True))
-    if interval is None and claim.exact:
-        interval = Interval(ours, ours)
     if interval is None:
         return Finding(UNDECIDED, ours, None, "too few seeds", runs)
     if low <= interval.low and interval.high <= high:
         return Finding(REPRODUCED, ours, interval, "", runs)
     if interval.low <= high and low <= interval.high:
         return Finding(UNDECIDED, ours, interval, "the interval is only partly in the range", runs)
+    if claim.kind == "equal":
+        where = "below" if ours > high else "above"
+        return Finding(REFUTED, ours, interval, f"more than {number_text(claim.within)} % {where}", runs)
     return Finding(REFUTED, ours, interval, "larger" if ours > high else "smaller", runs)
 
 
-def _with_direction(claim: Claim, judged: Finding, pair: PairedDifference) -> Finding:
+def _with_direction(claim: Claim, judged: Finding) -> Finding:
     """Return the judgement of a saving or a ratio with what the runs say about the published direction."""
-    if judged.verdict == REPRODUCED or pair.verdict == "few":
+    if judged.verdict == REPRODUCED or judged.interval is None:
         return judged
     assert claim.accepted is not None
+    assert judged.ours is not None
     low, high = claim.accepted
     neutral = 1.0 if claim.kind == "ratio" else 0.0
     if low < neutral < high:
         return judged
-    wanted = "better" if low >= neutral else "worse"
+    sign = _sign(judged.interval, neutral, ROUNDING)
+    is_published = sign == (1 if low >= neutral else -1)
     if judged.verdict == UNDECIDED:
-        detail = "only its direction is beyond chance" if pair.verdict == wanted else judged.detail
-        return replace(judged, detail=detail)
-    if pair.verdict == wanted:
-        assert judged.ours is not None
-        is_larger = abs(judged.ours - neutral) > max(abs(low - neutral), abs(high - neutral))
-        return replace(judged, verdict=DIRECTION, detail="larger" if is_larger else "smaller")
-    words = {"unclear": f"{judged.detail}, of unclear sign", "equal": "equal"}
-    return replace(judged, detail=words.get(pair.verdict, "opposite direction"))
+        return replace(judged, detail="only its direction is beyond chance" if is_published else judged.detail)
+    is_larger = abs(judged.ours - neutral) > max(abs(low - neutral), abs(high - neutral))
+    size = "larger" if is_larger else "smaller"
+    if is_published:
+        return replace(judged, verdict=DIRECTION, detail=size)
+    if sign is None:
+        return replace(judged, detail=f"{size}, of unclear sign")
+    return replace(judged, detail="opposite direction" if sign else "equal")
+
+
+def _sign(interval: Interval, neutral: float, slack: float) -> int | None:
+    """Return the sign of all numbers of an interval against the neutral one; None if it has several."""
+    low, high = interval.low - neutral, interval.high - neutral
+    if -slack <= low and high <= slack:
+        return 0
+    return 1 if low > 0.0 else -1 if high < 0.0 else None
 
 
 def _order(claim: Claim, complete: list[pl.DataFrame]) -> Finding:
     """Whether `method` is below each of `against`, in all comparisons beyond chance."""
-    rows = pl.concat(part.select(_instance(number), claim.measure, method=ROLE) for number, part in enumerate(complete))
-    pairs = {name: _difference(rows, claim.measure, claim.roles[0], name) for name in claim.against}
     runs = pl.concat(complete)
-    wrong = [name for name, pair in pairs.items() if pair.verdict in ("worse", "equal")]
+    wrong, unclear, few = [], [], ""
+    for name in claim.against:
+        values = _by_seed([_columns(part, claim.measure, (claim.roles[0], name)) for part in complete])
+        interval = _interval(claim, values, _differences)
+        sign = None if interval is None else _sign(interval, 0.0, ROUNDING * float(np.nanmax(np.abs(values))))
+        if sign in (0, 1):
+            wrong.append(name)
+        elif sign is None:
+            unclear.append(name)
+            few = "too few seeds, " if interval is None else few
     if wrong:
         return Finding(REFUTED, detail=f"not below {', '.join(wrong)}", runs=runs)
-    unclear = [name for name, pair in pairs.items() if pair.verdict != "better"]
     if unclear:
-        few = "too few seeds, " if any(pairs[name].verdict == "few" for name in unclear) else ""
         return Finding(UNDECIDED, detail=f"{few}not clearly below {', '.join(unclear)}", runs=runs)
     return Finding(REPRODUCED, detail="each difference is beyond chance", runs=runs)
 
 
 def _absolute(claim: Claim, runs: pl.DataFrame) -> Finding:
     """Compare one number with the accepted range; the largest value and the median of the runs have no interval."""
-    values = runs[claim.measure].to_numpy().astype(float)
     if claim.kind in ("most", "median"):
         assert claim.accepted is not None
+        values = runs[claim.measure].to_numpy().astype(float)
         ours = float(values.max() if claim.kind == "most" else np.median(values))
         return Finding(REPRODUCED if ours <= claim.accepted[1] else REFUTED, ours, None, "", runs)
-    return _judge(claim, float(values.mean()), mean_interval(values), runs)
+    return _judge_mean(claim, runs.rename({claim.measure: OF}), factors_of(runs), runs)
 
 
 def _growth(claim: Claim, runs: pl.DataFrame) -> Finding:
@@ -178,7 +207,14 @@ def _growth(claim: Claim, runs: pl.DataFrame) -> Finding:
     exponents, used = growth_exponents(claim, runs, cells)
     if not len(exponents):
         return Finding(UNDECIDED, detail=f"no seed has runs at two values of {claim.factor}", runs=used)
-    return _judge(claim, float(exponents.mean()), mean_interval(exponents), used)
+    return _judge_mean(claim, exponents, cells, used)
+
+
+def _judge_mean(claim: Claim, numbers: pl.DataFrame, factors: list[str], runs: pl.DataFrame) -> Finding:
+    """Judge the mean over cells of the means of a column `OF`."""
+    parts = numbers.partition_by(factors, maintain_order=True) if factors else [numbers]
+    values = _by_seed([part.select("seed", pl.col(OF).alias("0")) for part in parts])
+    return _judge(claim, cells_mean(values, _itself), _interval(claim, values, _itself), runs)
 
 
 def _total(claim: Claim, runs: pl.DataFrame) -> Finding:
@@ -202,19 +238,17 @@ def _common_seeds(part: pl.DataFrame) -> pl.DataFrame:
     return part.filter(pl.col("seed").is_in(whole.to_list(), nulls_equal=True))
 
 
-def _instance(cell: int) -> pl.Expr:
-    """A number for each cell and seed: differences are paired by it. One cell without seeds stays without."""
-    seed = pl.col("seed").cast(pl.Int64)
-    return (seed if cell == 0 else seed.fill_null(0) + 1_000_000 * cell).alias("seed")
+def _columns(part: pl.DataFrame, measure: str, roles: tuple[str, ...]) -> pl.DataFrame:
+    """Return the seeds of a cell with the values of each role, in columns `0`, `1`."""
+    found = part.select("seed").unique(maintain_order=True)
+    for number, role in enumerate(roles):
+        one = part.filter(pl.col(ROLE) == role).select("seed", pl.col(measure).cast(pl.Float64).alias(str(number)))
+        found = found.join(one, on="seed", how="inner", nulls_equal=True, maintain_order="left")
+    return found
 
 
-def _difference(rows: pl.DataFrame, measure: str, method: str, baseline: str) -> PairedDifference:
-    two = rows.filter(pl.col("method").is_in([method, baseline]))
-    compared = paired_differences(two, value=measure, baseline=baseline)
-    assert compared is not None
-    return compared[method]
-
-
-def _saving(ratio: Interval | None) -> Interval | None:
-    """Return the interval of a saving in % from that of ours over theirs."""
-    return None if ratio is None else Interval(100.0 * (1.0 - ratio.high), 100.0 * (1.0 - ratio.low))
+def _by_seed(cells: list[pl.DataFrame]) -> Floats:
+    """Return the values of each seed, cell and column; NaN where a cell lacks a seed."""
+    seeds = pl.concat([cell.select("seed") for cell in cells]).unique().sort("seed")
+    rows = [seeds.join(cell, on="seed", how="left", nulls_equal=True, maintain_order="left") for cell in cells]
+    return np.stack([row.drop("seed").cast(pl.Float64).to_numpy() for row in rows], axis=1)
