@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from gpusched_dsl.language.diagnostics.extras import EXTRAS
+
 ROOT = Path(__file__).resolve().parents[1]
 EPOCH = 1_767_225_600  # 2026-01-01
 
@@ -104,12 +106,31 @@ def test_every_extra_is_documented() -> None:
     extras = project()["optional-dependencies"].keys()
     pages = "".join(p.read_text(encoding="utf-8") for p in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
     for extra in extras - {"dev", "docs", "bench", "browser"}:
-        assert f"gpusched-dsl[{extra}]" in pages, extra
+        assert f"pip install '.[{extra}]'" in pages, extra
     sources = "".join(
         p.read_text(encoding="utf-8") for folder in ("gpusched_dsl", "backends") for p in (ROOT / folder).rglob("*.py")
     )
-    named = set(re.findall(r"gpusched-dsl\[(\w+)\]", sources + pages))
+    named = {
+        name for names in re.findall(r"pip install '\.\[([\w,]+)\]'", sources + pages) for name in names.split(",")
+    }
     assert named <= extras
+
+
+def test_the_extras_of_messages_are_those_of_the_project() -> None:
+    extras = project()["optional-dependencies"]
+    for extra, modules in EXTRAS.items():
+        assert {re.split("[<>=]", requirement)[0] for requirement in extras[extra]} == set(modules.values()), extra
+
+
+def test_no_message_or_page_names_a_package_index() -> None:
+    """The project is on none: `pip install gpusched-dsl` would fail, or install the package of another."""
+    index = re.compile(r"pip install ['\"]?gpusched-dsl\b(?!-)|gpusched-dsl\[")
+    folders = ("gpusched_dsl", "backends", "docs", "models", "editors/vscode/src", "deploy", "benchmarks")
+    files = [p for folder in folders for p in (ROOT / folder).rglob("*") if p.suffix in (".py", ".md", ".js", ".yaml")]
+    for file in [*files, *ROOT.glob("*.md"), *(ROOT / "editors" / "vscode").glob("*.md")]:
+        if file.name != "CHANGELOG.md":
+            found = index.search(file.read_text(encoding="utf-8"))
+            assert found is None, f"{file}: {found and found.group()}"
 
 
 def test_the_changelog_begins_with_a_version_that_is_not_older() -> None:

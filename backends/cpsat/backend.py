@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.metadata
 from functools import cached_property
-from importlib.util import find_spec
 
 from gpusched_dsl.backends.cpsat.intervals import NATIVE
 from gpusched_dsl.backends.isolation.backend import IsolatedBackend, is_supported
@@ -17,8 +16,8 @@ from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.extras import require_extra
 
-PACKAGE = "ortools"
 SOLVER = "gpusched_dsl.backends.cpsat.solver:CpsatSolver"
 CAPABILITIES = Capabilities(duals=False, continuous=False, accepts=NATIVE | {INDICATOR})
 
@@ -30,14 +29,13 @@ class CpsatBackend:
     capabilities = CAPABILITIES
 
     def __init__(self) -> None:
-        if find_spec(PACKAGE) is None:
-            raise DiagnosticError([_missing()])
+        require_extra("cpsat", "the backend `cpsat` needs", "GSM4002", "choose another backend")
         if not is_supported():
             message = "the backend `cpsat` needs a process of its own, which this platform does not support"
             raise DiagnosticError([Diagnostic("GSM4002", message, help="choose another backend, such as `scip`")])
 
     def versions(self) -> dict[str, str]:
-        return {"OR-Tools": importlib.metadata.version(PACKAGE)}
+        return {"OR-Tools": importlib.metadata.version("ortools")}
 
     @cached_property
     def _isolated(self) -> IsolatedBackend:
@@ -46,11 +44,3 @@ class CpsatBackend:
     def open(self, problem: Problem) -> Session:
         """Raises DiagnosticError (GSM4003, GSM4006) for problems that have no form in integers of 64 bits."""
         return self._isolated.open(problem)
-
-
-def _missing() -> Diagnostic:
-    return Diagnostic(
-        "GSM4002",
-        "the backend `cpsat` needs the package ortools, which is not installed",
-        help="pip install 'gpusched-dsl[cpsat]', or choose another backend",
-    )

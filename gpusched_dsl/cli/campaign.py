@@ -24,13 +24,12 @@ from gpusched_dsl.campaigns.summary import failure_lines, shortfall_lines, statu
 from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document, write_figures
+from gpusched_dsl.cli.documents import STDOUT, check_figures, check_targets, write_document, write_figures
 from gpusched_dsl.cli.instance import permissions, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
 from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.compiling.evaluation.limits import GIB
-from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.engines.choose import choose_engine
 from gpusched_dsl.engines.local import cores
 from gpusched_dsl.interface.campaigns import CampaignResults
@@ -64,8 +63,7 @@ def _check(options: argparse.Namespace) -> None:
                 "GSM6002", f"`--{name}` is only for `campaign show` and for `campaign run` itself", None
             )
     check_targets(options.html)
-    if options.figures is not None:
-        check_writable(Path(options.figures), folder=True)
+    check_figures(options.figures)
     for name in ("out", "all"):
         if getattr(options, name) and options.action != "export":
             raise CommandLineError("GSM6002", f"`--{name}` is only for `campaign export`", None)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import (
     STDOUT,
+    check_figures,
     check_reports,
     check_targets,
     write_comparison,
@@ -21,7 +21,6 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.cli.tables import show_with_note
 from gpusched_dsl.compiling.build import Built
-from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.scenarios.scenario import scenario_title
@@ -94,8 +93,7 @@ def _check_targets(options: argparse.Namespace) -> None:
         from gpusched_dsl.reporting.comparison import Comparison
 
         check_reports(options.report, Comparison)
-    if options.figures is not None:
-        check_writable(Path(options.figures), folder=True)
+    check_figures(options.figures)
 
 
 def _show(comparison: Comparison, output: Output) -> None:

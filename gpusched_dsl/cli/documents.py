@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.writing import check_writable, write_text
+from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, require_extra
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.reporters import reporter
 
@@ -82,6 +83,13 @@ def write_comparison(
     if options.figures is not None:
         write_figures(comparison.figures(), options.figures, output)
     write_reports(comparison, options.report, output)
+
+
+def check_figures(folder: str | None) -> None:
+    """Refuse `--figures` before a long command: without Matplotlib (GSM6023), or if the folder cannot be written."""
+    if folder is not None:
+        require_extra("figures", FIGURES_NEED)
+        check_writable(Path(folder), folder=True)
 
 
 def write_figures(figures: Mapping[str, Sequence[Figure]], folder: str, output: Output) -> None:

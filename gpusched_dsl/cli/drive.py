@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from gpusched_dsl.cli.tables import show_with_note
 from gpusched_dsl.cli.trace import diagnostic_of
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.extras import require_extra
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.policies.library import is_policy
 
@@ -175,9 +175,7 @@ def _served_metrics(
     if options.metrics is None:
         yield None
         return
-    if find_spec("prometheus_client") is None:
-        message = "metrics need the Python package prometheus_client"
-        raise DiagnosticError([Diagnostic("GSM5501", message, help="pip install 'gpusched-dsl[serve]'")])
+    require_extra("serve", "metrics need", "GSM5501", modules=("prometheus_client",))
     from gpusched_dsl.drivers.metrics import DriveMetrics
 
     metrics = DriveMetrics(settings.online or settings.driver, settings.folder, acts=options.act)

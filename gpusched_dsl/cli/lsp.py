@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.extras import require_extra
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.diagnostics.extras import require_extra
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    require_extra("pygls", "lsp", "the language server")
+    require_extra("lsp", "the language server needs")
     from gpusched_dsl.language_server.server import start
 
     start()

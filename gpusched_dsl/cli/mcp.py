@@ -7,12 +7,12 @@ from pathlib import Path
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.extras import require_extra
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.language.diagnostics.extras import require_extra
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    require_extra("mcp", "mcp", "the server for assistants")
+    require_extra("mcp", "the server for assistants needs")
     folder = Path(options.folder or ".")
     if not folder.is_dir():
         raise CommandLineError("GSM6002", f"`{folder}` is not a folder", "give the folder of the models")

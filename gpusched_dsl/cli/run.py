@@ -13,6 +13,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import (
     STDOUT,
+    check_figures,
     check_reports,
     check_targets,
     write_comparison,
@@ -110,9 +111,9 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
     if options.csv == STDOUT and not several:
         raise CommandLineError("GSM6002", "`--csv` writes several tables of one run", "name a folder: `--csv DIR`")
     check_targets(options.json, options.html, options.csv if several else None)
-    for folder in (options.figures, None if several else options.csv):
-        if folder is not None:
-            check_writable(Path(folder), folder=True)
+    check_figures(options.figures)
+    if options.csv is not None and not several:
+        check_writable(Path(options.csv), folder=True)
     if options.report:
         check_reports(options.report, _kind_of_report(options, methods))
 

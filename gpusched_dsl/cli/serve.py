@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
@@ -14,17 +13,13 @@ from gpusched_dsl.cli.instance import read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.extras import require_extra
 from gpusched_dsl.policies.library import is_policy
-
-NEEDED = ("starlette", "uvicorn", "prometheus_client")
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     _check(options)
-    if missing := [name for name in NEEDED if find_spec(name) is None]:
-        message = f"the service needs the Python packages {', '.join(missing)}"
-        raise DiagnosticError([Diagnostic("GSM5501", message, help="pip install 'gpusched-dsl[serve]'")])
+    require_extra("serve", "the service needs", "GSM5501")
     from gpusched_dsl.data.sources.secret_files import secret_warnings
     from gpusched_dsl.online.live.metrics import Metrics
     from gpusched_dsl.service.access import Tokens, read_tokens

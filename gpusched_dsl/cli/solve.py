@@ -10,6 +10,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import (
     STDOUT,
+    check_figures,
     check_reports,
     check_targets,
     write_document,
@@ -215,9 +216,9 @@ def _check_targets(options: argparse.Namespace) -> None:
         )
     check_targets(options.json, options.html)
     check_reports(options.report, Result)
-    for folder in (options.csv, options.figures):
-        if folder is not None:
-            check_writable(Path(folder), folder=True)
+    check_figures(options.figures)
+    if options.csv is not None:
+        check_writable(Path(options.csv), folder=True)
 
 
 def _solver_options(options: argparse.Namespace) -> SolveOptions:

@@ -19,6 +19,7 @@ from gpusched_dsl.engines.child import Child
 from gpusched_dsl.engines.protocol import ATTEMPTS, DIED, Done, Failure, Shared, Stop, Work
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.extras import missing_extra
 
 POLL_SECONDS = 0.2
 CONNECT_SECONDS = 20.0
@@ -234,9 +235,8 @@ def import_package(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError as missing:
-        message = f"this engine needs the package `{package}`"
-        help = f'`pip install "gpusched-dsl[{extra}]"`, or use `--engine local`'
-        raise DiagnosticError([Diagnostic("GSM5309", message, help=help)]) from missing
+        absent = missing_extra(extra, "this engine needs", "GSM5309", "use `--engine local`", (package,))
+        raise DiagnosticError([absent]) from missing
 
 
 def _lost() -> Diagnostic:

@@ -17,6 +17,7 @@ from gpusched_dsl.cli.instance import read_settings
 from gpusched_dsl.cli.solver_options import solver_options
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, require_extra
 from gpusched_dsl.notebook.progress import progress
 
 MODEL_HELP = "a variable with a model (default: model), a .gsm file, or gsdsl:NAME for a shipped model"
@@ -56,12 +57,14 @@ class Command:
         return parser
 
     def refuse_others(self, options: argparse.Namespace, parser: Parser) -> None:
-        """Raise DiagnosticError (GSM6002) for options that only work on the command line."""
+        """Raise DiagnosticError: GSM6002 for options that only work on the command line, GSM6023 without Matplotlib."""
         for name, value in vars(options).items():
             if name not in self.accepted and value != parser.get_default(name):
                 option = f"--{name.replace('_', '-')}"
                 message = f"`{option}` works only on the command line, not in notebooks"
                 raise DiagnosticError([Diagnostic("GSM6002", message, help="remove it")])
+        if getattr(options, "figures", None) is not None:
+            require_extra("figures", FIGURES_NEED)
         if "-" in [getattr(options, name, None) for name in WRITTEN]:
             message = "a notebook has no standard output for documents"
             raise DiagnosticError([Diagnostic("GSM6002", message, help="name a file instead of `-`")])

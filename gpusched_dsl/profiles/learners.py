@@ -12,8 +12,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.extras import require_extra
 from gpusched_dsl.profiles.folds import folds_of
 
 AUTO: Final = "auto"
@@ -31,18 +30,7 @@ class Learner(Protocol):
 
 def require() -> None:
     """Raise DiagnosticError (GSM2307) when scikit-learn is not there."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError:
-        raise DiagnosticError(
-            [
-                Diagnostic(
-                    "GSM2307",
-                    "predictions need the package scikit-learn, which is not installed",
-                    help="pip install 'gpusched-dsl[predict]'",
-                )
-            ]
-        ) from None
+    require_extra("predict", "predictions need", "GSM2307")
 
 
 def _ridge(products: bool) -> Any:

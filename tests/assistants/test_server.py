@@ -190,7 +190,7 @@ def test_without_the_package(tmp_path: Path) -> None:
     code = "import sys; sys.modules['mcp'] = None; from gpusched_dsl.cli import main; sys.exit(main(['mcp']))"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "pip install 'gpusched-dsl[mcp]'" in done.stderr
+    assert "pip install '.[mcp]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

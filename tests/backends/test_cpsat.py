@@ -18,6 +18,7 @@ from gpusched_dsl.backends.cpsat.grid import grid_steps
 from gpusched_dsl.backends.cpsat.integer_form import integer_form
 from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics import extras
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.relaxation import solve_relaxed
@@ -247,13 +248,13 @@ def test_the_package_is_loaded_in_another_process_only() -> None:
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapter, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(DiagnosticError) as caught:
         adapter.CpsatBackend()
     (finding,) = caught.value.diagnostics
     assert finding.code == "GSM4002"
     assert "needs the package ortools, which is not installed" in finding.message
-    assert finding.help == "pip install 'gpusched-dsl[cpsat]', or choose another backend"
+    assert finding.help == "`pip install '.[cpsat]'` in the folder of gsdsl, or choose another backend"
 
 
 def test_versions() -> None:

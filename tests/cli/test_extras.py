@@ -22,6 +22,7 @@ WITH_SHEET = 'model M { set I; } scenario S for M { data "jobs.xlsx" { I = name;
 MISSING: dict[str, tuple[str, dict[str, str], list[str]]] = {
     "lsp": ("pygls", {}, ["lsp"]),
     "mcp": ("mcp", {}, ["mcp"]),
+    "figures": ("matplotlib", {"m.gsm": MODEL}, ["solve", "m.gsm", "--figures", "pictures"]),
     "serve": ("uvicorn", {"m.gsm": MODEL}, ["serve", "m.gsm", "--no-token"]),
     "cpsat": ("ortools", {"m.gsm": MODEL}, ["solve", "m.gsm", "--method", "cpsat"]),
     "excel": ("fastexcel", {"m.gsm": WITH_SHEET, "jobs.xlsx": "PK"}, ["solve", "m.gsm"]),
@@ -52,7 +53,7 @@ def test_the_message_names_the_extra(
     hide(package, monkeypatch)
     assert main(arguments) == 1
     told = capsys.readouterr().err
-    assert f"gpusched-dsl[{extra}]" in told
+    assert f"`pip install '.[{extra}]'` in the folder of gsdsl" in told
     assert "error[GSM" in told
     assert "GSM9999" not in told
 
@@ -83,4 +84,4 @@ def test_parts_that_need_a_package_name_its_extra(
     hide(package, monkeypatch)
     with pytest.raises(DiagnosticError) as raised:
         use()
-    assert f"gpusched-dsl[{extra}]" in str(raised.value)
+    assert f"`pip install '.[{extra}]'` in the folder of gsdsl" in str(raised.value)

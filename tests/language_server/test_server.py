@@ -86,7 +86,7 @@ def test_without_the_package_the_command_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
     assert "GSM6023" in done.stderr
-    assert "pip install 'gpusched-dsl[lsp]'" in done.stderr
+    assert "pip install '.[lsp]'" in done.stderr
 
 
 def test_the_features_that_editors_ask_for_are_announced() -> None:

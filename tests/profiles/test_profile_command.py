@@ -93,7 +93,7 @@ def test_without_the_package(table: Path, capsys: pytest.CaptureFixture[str], mo
     assert main(["profile", "fit", str(table)]) == 1
     told = capsys.readouterr().err
     assert "GSM2307" in told
-    assert "pip install 'gpusched-dsl[predict]'" in told
+    assert "pip install '.[predict]'" in told
     samples = table.with_name("samples.csv")
     samples.write_text("job_id,gpu_type,gpu_util\na,A,10\na,A,90\n", encoding="utf-8")
     assert main(["profile", "summarise", str(samples)]) == 0

@@ -207,7 +207,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "drivers/test_real_kueue.py::test_the_roles_are_enough_and_no_more",
         "drivers/test_real_scheduler.py::test_the_roles_are_enough_and_no_more",
     ),
-    "`pip install gpusched-dsl` installs the packages of `pyproject.toml` without pins; use a lock file of your own where builds must be repeated.": (
+    "`pip install .` installs the packages of `pyproject.toml` without pins; use a lock file of your own where builds must be repeated.": (
         "security/test_security_page.py::test_dependencies_have_no_pins",
     ),
     "Solvers are native code that reads only the problems that gsdsl builds, in processes of their own on the command line.": (

@@ -40,7 +40,7 @@ async function start() {
     await client.start();
   } catch (error) {
     vscode.window.showErrorMessage(
-      `${command} lsp does not start: ${error.message}. Install it with: pip install 'gpusched-dsl[lsp]', ` +
+      `${command} lsp does not start: ${error.message}. Install it in the folder of gsdsl with: pip install '.[lsp]', ` +
         "or set gsdsl.command.",
     );
   }

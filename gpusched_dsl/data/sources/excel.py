@@ -10,6 +10,7 @@ from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, colum
 from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, try_sheet
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.extras import missing_extra
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,13 +103,8 @@ def _module() -> Any:
     try:
         import fastexcel
     except ImportError:
-        raise Unreadable(
-            Fault(
-                "GSM2019",
-                "Excel files need the package fastexcel, which is not installed",
-                help="pip install 'gpusched-dsl[excel]', or export the sheet as CSV",
-            )
-        ) from None
+        missing = missing_extra("excel", "Excel files need", otherwise="export the sheet as CSV")
+        raise Unreadable(Fault("GSM2019", missing.message, help=missing.help)) from None
     return fastexcel
 
 

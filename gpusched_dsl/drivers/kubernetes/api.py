@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 from gpusched_dsl.data.sources.json_keys import decode_distinct
 from gpusched_dsl.drivers.protocol import ActionRefused, ClusterUnavailable
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.extras import missing_extra
 
 Json: TypeAlias = dict[str, Any]
 PAGE = 500  # objects in one answer to a list
@@ -127,9 +127,8 @@ def _sender(kubeconfig: str | None, context: str | None, timeout: float) -> Send
         from kubernetes.client import rest
         from urllib3.exceptions import HTTPError
     except ImportError as failure:
-        message = "a driver of Kubernetes needs the Python package `kubernetes`"
-        help = "pip install 'gpusched-dsl[kubernetes]'"
-        raise DiagnosticError([Diagnostic("GSM5404", message, help=help)]) from failure
+        missing = missing_extra("kubernetes", "a driver of Kubernetes needs", "GSM5404")
+        raise DiagnosticError([missing]) from failure
     settings = client.Configuration()
     settings.retries = False
     _load(config, settings, kubeconfig, context)

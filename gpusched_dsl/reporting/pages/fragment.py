@@ -1,6 +1,7 @@
 """Results as HTML within another page, such as the output of a notebook: without scripts, figures as images.
 
-Notebooks are shown by many programs: some run no script, some remove it. Each of them shows this HTML.
+Notebooks are shown by many programs: some run no script, some remove it. Each of them shows this HTML. Without
+Matplotlib, a note is in place of the figures.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, is_installed, missing_extra
 from gpusched_dsl.reporting.figures.drawing.images import data_uri
 from gpusched_dsl.reporting.figures.figure import Figure
 from gpusched_dsl.reporting.grid import Grid
-from gpusched_dsl.reporting.pages.page import PageSection
+from gpusched_dsl.reporting.pages.page import PageNote, PageSection
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.result_data import ResultData
@@ -56,11 +58,14 @@ def _section(section: PageSection) -> str:
     )  # fmt: skip
 
 
-def _render(figures: Sequence[Figure], **parts: object) -> str:
+def _render(figures: Sequence[Figure], notes: Sequence[PageNote], **parts: object) -> str:
+    if figures and not is_installed("figures"):
+        missing = missing_extra("figures", FIGURES_NEED)
+        notes, figures = (*notes, PageNote(missing.code, missing.message, missing.help)), ()
     images = [(figure.title, data_uri(figure)) for figure in figures[:FIGURES]]
     left_out = len(figures) - len(images)
     template = _environment().get_template("fragment.html.j2")
-    return template.render(images=images, left_out=left_out, rows=ROWS, **parts)
+    return template.render(images=images, notes=notes, left_out=left_out, rows=ROWS, **parts)
 
 
 @cache

@@ -308,4 +308,4 @@ def test_excel_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", refuse)
     found = fault("table", workbook(ROWS))
     assert (found.code, found.help) == (
-        "GSM2019", "pip install 'gpusched-dsl[excel]', or export the sheet as CSV")  # fmt: skip
+        "GSM2019", "`pip install '.[excel]'` in the folder of gsdsl, or export the sheet as CSV")  # fmt: skip

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.sources.writing import make_folder, output_path, write_bytes
+from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, require_extra
 from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.curves_figure import CurvesFigure
 from gpusched_dsl.reporting.figures.drawing.fonts import font_families
@@ -29,8 +30,10 @@ FORMATS = ("svg", "png")
 def write_figures(figures: Mapping[str, Sequence[Figure]], folder: str | Path) -> list[Path]:
     """Write figures into a folder, created if necessary, and return the files.
 
-    The names of several groups precede those of their files: `EDF-schedule-1.svg`. Raises DiagnosticError (GSM6008).
+    The names of several groups precede those of their files: `EDF-schedule-1.svg`. Raises DiagnosticError (GSM6008,
+    GSM6023).
     """
+    require_extra("figures", FIGURES_NEED)  # before a folder is made
     place = output_path(folder)
     make_folder(place)
     files = []
@@ -47,7 +50,8 @@ def write_figures(figures: Mapping[str, Sequence[Figure]], folder: str | Path) -
 
 @contextmanager
 def drawing_settings() -> Iterator[None]:
-    """Draw with our settings of Matplotlib."""
+    """Draw with our settings of Matplotlib. Raises DiagnosticError (GSM6023) without it."""
+    require_extra("figures", FIGURES_NEED)
     import matplotlib
 
     settings = {**SETTINGS, "font.family": list(font_families())}
