@@ -9,7 +9,14 @@ ROOT = Path(__file__).resolve().parents[2]
 # Sections of the start page; other pages of docs/ follow the guides.
 GUIDES = "How-to guides"
 SECTIONS: dict[str, list[str]] = {
-    "Learn": ["docs/installing", "docs/tutorial", "docs/playground", "docs/coming_from", "docs/paper_words", "docs/gallery"],
+    "Learn": [
+        "docs/installing",
+        "docs/tutorial",
+        "docs/playground",
+        "docs/coming_from",
+        "docs/paper_words",
+        "docs/gallery",
+    ],
     GUIDES: [
         "docs/data_formats",
         "docs/policies",
