@@ -20,7 +20,6 @@ from gpusched_dsl.language.checked.declarations import (
     CheckedTerm,
     CheckedVariable,
 )
-from gpusched_dsl.language.checked.intervals import IntervalLoad, TimeInterval, interval_of
 from gpusched_dsl.language.checked.laws import SampleFile, TypedLaw, TypedList
 from gpusched_dsl.language.checked.model import CheckedModel
 from gpusched_dsl.language.checked.operations import (
@@ -30,6 +29,7 @@ from gpusched_dsl.language.checked.operations import (
     Expected,
     Function,
     IfThenElse,
+    IntervalLoad,
     Logic,
     Membership,
     Negate,
@@ -37,6 +37,8 @@ from gpusched_dsl.language.checked.operations import (
     PiecewiseLinear,
     Reduction,
     SetFunction,
+    TimeInterval,
+    interval_of,
 )
 from gpusched_dsl.language.checked.placement import CheckedPlacement, CheckedPlacementItem, Role
 from gpusched_dsl.language.checked.references import (

@@ -1,4 +1,4 @@
-"""Expressions made of others: arithmetic, logic, functions, reductions, expectations."""
+"""Expressions made of others: arithmetic, logic, functions, reductions, expectations, intervals of time."""
 
 from __future__ import annotations
 
@@ -110,3 +110,27 @@ class Expected(TypedExpr, frozen=True, kw_only=True):
     op: str
     body: TypedExpr
     given: TypedExpr | None = None
+
+
+class TimeInterval(TypedExpr, frozen=True, kw_only=True):
+    """`start s[j] length p[j] optional on x[j]`; without `presence` always present. The value of a `let`."""
+
+    start: TypedExpr
+    length: TypedExpr
+    presence: TypedExpr | None = None
+
+
+class IntervalLoad(TypedExpr, frozen=True, kw_only=True):
+    """The body of a reduction `cumulative`: a reference to an interval, its demand, and the capacity for all of them.
+
+    The capacity does not depend on the indices of the reduction, and is in the unit of the demand.
+    """
+
+    interval: TypedExpr
+    demand: TypedExpr
+    capacity: TypedExpr
+
+
+def interval_of(body: TypedExpr) -> TypedExpr:
+    """The interval in the body of `no_overlap` or `cumulative`."""
+    return body.interval if isinstance(body, IntervalLoad) else body

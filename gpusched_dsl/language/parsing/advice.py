@@ -8,7 +8,6 @@ from lark import Token
 
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.parsing import foreign
-from gpusched_dsl.language.parsing.dates import advise_date
 from gpusched_dsl.language.parsing.foreign_data import advise_data
 from gpusched_dsl.language.parsing.foreign_expressions import advise_expression
 from gpusched_dsl.language.parsing.foreign_statements import Advice, advise_statement
@@ -17,6 +16,10 @@ from gpusched_dsl.language.parsing.reader import StatementReader
 from gpusched_dsl.language.parsing.wording import expected_text, token_text
 from gpusched_dsl.language.units import UNITS
 
+_CALENDAR = (
+    'write `calendar from "2026-10-05 00:00" in "Europe/Berlin";`, with `holidays { "2026-12-25" }` before the `;`'
+)
+_REPLAN = "write `replan at 9:00, 18:00 on weekdays;`, and `replan on ...` as a line of its own"
 _NONE: Advice = (None, None)
 _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT"))
 _INDEXED = frozenset(("CONSTRAINT", "PARAM", "VAR", "LET", "RANDOM", "CHECK", "SET"))
@@ -262,4 +265,18 @@ def _attribute(reader: StatementReader, token: Token, before: Token | None) -> A
         return "write `binary`, or `integer >= 0 <= 5` for the integers from 0 to 5", None
     if word in ("within", "of"):
         return "write `binary`, `integer` or bounds such as `>= 0 <= 5`", None
+    return None
+
+
+def advise_date(reader: StatementReader, token: Token, before: Token | None) -> Advice | None:
+    """`calendar from 2026-10-05`, `replan at 9`, `replan on arrival at 9:00`."""
+    words = reader.tokens[reader.first : reader.at + 1]
+    if reader.statement_type == "CALENDAR" or (
+        [str(word) for word in words[:1]] == ["calendar"] and token.type == "STRING"
+    ):
+        return _CALENDAR, None
+    if before is not None and str(before) == "at" and token.type == "NAME" and reader.statement_type == "REPLAN":
+        return f"write `replan on {token}`, or times of the clock: `replan at 9:00`", Edit(reader.span(before), "on")
+    if reader.statement_type == "REPLAN" and any(str(word) == "at" for word in words):
+        return _REPLAN, None
     return None

@@ -5,7 +5,7 @@ Every node is a frozen dataclass whose `span` covers its text. Nothing here is e
 
 from __future__ import annotations
 
-from gpusched_dsl.language.tree.blocks import Assign, CalendarStatement, Draw, Import, ModelBlock, Scenario
+from gpusched_dsl.language.tree.blocks import Assign, CalendarStatement, Draw, File, Import, ModelBlock, Scenario
 from gpusched_dsl.language.tree.campaigns import (
     Campaign,
     DataPath,
@@ -28,6 +28,8 @@ from gpusched_dsl.language.tree.declarations import (
     ObjectiveTerm,
     OptionDecl,
     ParamDecl,
+    PlacementDecl,
+    PlacementItem,
     RandomDecl,
     ReportDecl,
     SetDecl,
@@ -53,7 +55,6 @@ from gpusched_dsl.language.tree.expressions import (
     TupleExpr,
     UnaryExpr,
 )
-from gpusched_dsl.language.tree.file import File
 from gpusched_dsl.language.tree.indexing import Aggregate, Comprehension, Index, Indexing, Range, SetLiteral
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement, TopLevelBlock
 from gpusched_dsl.language.tree.online import (
@@ -71,7 +72,6 @@ from gpusched_dsl.language.tree.online import (
     Trigger,
     Window,
 )
-from gpusched_dsl.language.tree.placement import PlacementDecl, PlacementItem
 from gpusched_dsl.language.tree.policies import Key, Policy, PolicyRule, PolicyStage, Rule, StagePart
 from gpusched_dsl.language.tree.tables import MatrixLabel, MatrixTable, SetCell, Table, TableCell, TableColumn
 from gpusched_dsl.language.tree.tests import Expect, MethodCall, Solve, Test

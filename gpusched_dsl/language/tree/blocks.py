@@ -1,7 +1,10 @@
-"""Top-level blocks: imports, models and scenarios, with the assignments of a scenario."""
+"""A parsed text and its top-level blocks: imports, models and scenarios, with the assignments of a scenario."""
 
 from __future__ import annotations
 
+from msgspec import Struct
+
+from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.tree.expressions import Call, Expr, Text
 from gpusched_dsl.language.tree.indexing import Indexing
 from gpusched_dsl.language.tree.node import Identifier, Statement, TopLevelBlock
@@ -58,3 +61,18 @@ class Scenario(TopLevelBlock, frozen=True, kw_only=True):
     model: Identifier | None = None
     extends: Identifier | None = None
     doc: str | None = None
+
+
+class File(Struct, frozen=True):
+    """One parsed text.
+
+    `lost` are the names of blocks and declarations that a syntax error keeps out of `blocks`: a reference to one of
+    them needs no complaint of its own. `damaged` are the blocks that lack a statement for the same reason: that they
+    lack something needs none either. `unread` is true when nothing of the text could be read.
+    """
+
+    source: Source
+    blocks: tuple[TopLevelBlock, ...]
+    lost: tuple[Identifier, ...] = ()
+    damaged: tuple[Identifier, ...] = ()
+    unread: bool = False

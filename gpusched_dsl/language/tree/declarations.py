@@ -1,4 +1,4 @@
-"""Declarations in a model: sets, parameters, variables, objectives, constraints, options."""
+"""Declarations in a model: sets, parameters, variables, objectives, constraints, options, placements."""
 
 from __future__ import annotations
 
@@ -160,3 +160,18 @@ class Decompose(Statement, frozen=True, kw_only=True):
     """`decompose by Batch;`: one block of variables and constraints for each element of the set `root`."""
 
     root: Identifier
+
+
+class PlacementItem(Node, frozen=True, kw_only=True):
+    """`job j;`, `uses g of gpus[v];`, `costs price[v] in $/h;`, `lasts exec_time[j, v, g];`."""
+
+    role: Identifier
+    value: Expr
+    of: Expr | None = None
+    unit: UnitNode | None = None
+
+
+class PlacementDecl(Statement, frozen=True, kw_only=True):
+    variable: Identifier
+    indices: tuple[Identifier, ...]
+    items: tuple[PlacementItem, ...]
