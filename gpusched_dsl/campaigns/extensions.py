@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from gpusched_dsl.backends.registry import GROUP as BACKENDS
-from gpusched_dsl.compiling.passes.pipeline import PASSES_GROUP, TIGHTENINGS_GROUP
+from gpusched_dsl.compiling.passes.added import PASSES_GROUP, TIGHTENINGS_GROUP
 from gpusched_dsl.data.formats.registry import FORMATS_GROUP, GENERATORS_GROUP
 from gpusched_dsl.ir.definitions.kinds import GROUP as DEFINITIONS
 from gpusched_dsl.language.blocks.policies.rule_table import GROUP as RULES

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking import check_model, check_workspace
@@ -204,6 +203,8 @@ def _generic_model(
 
 
 def _check(place: Workspace, policy: tree.Policy, model: CheckedModel | None) -> CheckedPolicy:
+    from gpusched_dsl.language.blocks.policies.policy import check_policy
+
     found = Diagnostics()
     checked = check_policy(place, policy, found, model)
     found.raise_if_errors()

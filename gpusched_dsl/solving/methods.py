@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from gpusched_dsl.language.blocks.known_methods import KnownMethods
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking import check_model
@@ -14,6 +13,9 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mea
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.policies.library import fitting_policies, is_policy, policy_named, policy_names
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.blocks.known_methods import KnownMethods
 
 NamedMethod: TypeAlias = CheckedPolicy | str  # a policy, or the name of a solver
 
@@ -72,6 +74,7 @@ def known_methods(workspace: Workspace) -> KnownMethods:
     """Return the names of all methods, with those that fit the models of a text."""
     from gpusched_dsl.backends.registry import solver_names
     from gpusched_dsl.backends.text_options import refused_option
+    from gpusched_dsl.language.blocks.known_methods import KnownMethods
 
     solvers = solver_names()
 

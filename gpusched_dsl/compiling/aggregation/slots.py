@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import breadth_first_order
 
 from gpusched_dsl.compiling.aggregation.effects import EffectColumns, is_state
 from gpusched_dsl.compiling.aggregation.exclusion import Exclusion, exclusion_of
@@ -107,6 +106,8 @@ class _Slots:
 
     def _link_obstacle(self, graph: sparse.csr_matrix, one: int, other: int) -> Obstacle:
         """Return the links between two columns that depend on each other."""
+        from scipy.sparse.csgraph import breadth_first_order
+
         _, previous = breadth_first_order(graph, one, directed=False)
         rows = np.flatnonzero(self.within)
         at, families = other, []
@@ -128,6 +129,8 @@ class _Slots:
 
     def _ordered_slots(self, slot: Codes) -> list[tuple[int, int, Codes, Codes]]:
         """Slots in an order in which each follows one before it: its number, the place of that one, and the pairs."""
+        from scipy.sparse.csgraph import breadth_first_order
+
         count = int(slot.max(initial=-1)) + 1
         ends = slot[self.pairs]
         links = np.unique(np.sort(ends, axis=1), axis=0) if len(ends) else np.zeros((0, 2), dtype=np.int64)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
 from gpusched_dsl.compiling.aggregation.components import components_of
-from gpusched_dsl.compiling.aggregation.counts import by_counts
 from gpusched_dsl.compiling.aggregation.means import by_means
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent, Component, Treatment
 from gpusched_dsl.compiling.aggregation.patterns import by_patterns
@@ -14,11 +13,18 @@ from gpusched_dsl.compiling.symmetry.generic import Obstacle, OutOfBudget
 from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.language.source import Span
 
+
+def _by_counts(small: Quotient, component: Component) -> AggregatedComponent:
+    from gpusched_dsl.compiling.aggregation.counts import by_counts  # the last resort, and a large one
+
+    return by_counts(small, component)
+
+
 # Tried in this order on every component.
 TREATMENTS: Mapping[str, Treatment] = {
     "aggregated by means": by_means,
     "aggregated by patterns": by_patterns,
-    "aggregated by counts per slot": by_counts,
+    "aggregated by counts per slot": _by_counts,
 }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.convexity.reasons import reason
 from gpusched_dsl.compiling.passes.nonconvex import nonconvex_columns
-from gpusched_dsl.compiling.passes.pipeline import passes
+from gpusched_dsl.compiling.passes.nonlinear import passes
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
 from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.definitions import Definition, Power, QuadraticForm

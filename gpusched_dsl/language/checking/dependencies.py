@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from heapq import heapify, heappop, heappush
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
@@ -48,8 +49,9 @@ def order(
             used = given_by.get(word, word)
             if used in by_name and not (used == name and may_read(declaration, frozenset([name]))):
                 needs[name].setdefault(used, span)
-    if _already_ordered(needs):
-        return Order(tuple(declarations), {})
+    names = _sort_acyclic(needs)
+    if names is not None:
+        return Order(tuple(by_name[name] for name in names), {})
     return _sort(by_name, needs, diagnostics)
 
 
@@ -63,14 +65,26 @@ def may_read(declaration: Ordered, names: Collection[str]) -> bool:
     return in_value and all(name not in names for name, _ in _names_in(rest, frozenset()))
 
 
-def _already_ordered(needs: Needs) -> bool:
-    """Whether every name needs only earlier ones: the usual case, and no graph library has to be loaded for it."""
-    seen: set[str] = set()
-    for name, used in needs.items():
-        if not used.keys() <= seen:
-            return False
-        seen.add(name)
-    return True
+def _sort_acyclic(needs: Needs) -> list[str] | None:
+    """The names, each after those it needs and otherwise as in the text; None if some need each other.
+
+    This is the usual case, and no graph library has to be loaded for it.
+    """
+    names, waiting = list(needs), [len(used) for used in needs.values()]
+    users: dict[str, list[int]] = {name: [] for name in needs}
+    for place, used in enumerate(needs.values()):
+        for name in used:
+            users[name].append(place)
+    ready = [place for place, missing in enumerate(waiting) if missing == 0]
+    heapify(ready)
+    ordered: list[str] = []
+    while ready:
+        ordered.append(names[heappop(ready)])
+        for place in users[ordered[-1]]:
+            waiting[place] -= 1
+            if waiting[place] == 0:
+                heappush(ready, place)
+    return ordered if len(ordered) == len(names) else None
 
 
 def _sort(by_name: Mapping[str, Ordered], needs: Needs, diagnostics: Diagnostics) -> Order:

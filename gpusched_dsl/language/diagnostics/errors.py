@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, Fix, Label, Severity, edits_of
-from gpusched_dsl.language.diagnostics.render import render_text
 from gpusched_dsl.language.source import Span
 
 
@@ -35,10 +34,14 @@ class DiagnosticError(Exception):
         return type(self), (self.diagnostics,)
 
     def __str__(self) -> str:
+        from gpusched_dsl.language.diagnostics.render import render_text
+
         return render_text(self.diagnostics)
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython and Jupyter show of the error: the diagnostics without a traceback."""
+        from gpusched_dsl.language.diagnostics.render import render_text
+
         return render_text(self.diagnostics, color=True).rstrip("\n").split("\n")
 
 

@@ -6,8 +6,6 @@ from lark import Token, Tree
 from msgspec import Struct
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.parsing.advice import report_unexpected
-from gpusched_dsl.language.parsing.fix_its import repair_mistake
 from gpusched_dsl.language.parsing.reader import StatementReader
 from gpusched_dsl.language.source import Source
 
@@ -41,8 +39,8 @@ def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -
             reader.take(token)
             if reader.state.depth > MAX_DEPTH:
                 _skip_deep_statement(reader, token)
-        elif not repair_mistake(reader, token):
-            report_unexpected(reader, token)
+        elif not _repair(reader, token):
+            _report_unexpected(reader, token)
             reader.skip_statement()
     if reader.errors >= MAX_ERRORS:
         diagnostics.error(
@@ -50,6 +48,21 @@ def read_blocks(source: Source, tokens: list[Token], diagnostics: Diagnostics) -
         )
         reader.abandon()
     return RecoveredText(_finish(reader), reader.read_tokens, reader.starts, reader.braces, reader.lost, reader.damaged)
+
+
+# Only a text with an error loads the advice.
+
+
+def _repair(reader: StatementReader, token: Token) -> bool:
+    from gpusched_dsl.language.parsing.fix_its import repair_mistake
+
+    return repair_mistake(reader, token)
+
+
+def _report_unexpected(reader: StatementReader, token: Token) -> None:
+    from gpusched_dsl.language.parsing.advice import report_unexpected
+
+    report_unexpected(reader, token)
 
 
 def _skip_deep_statement(reader: StatementReader, token: Token) -> None:
@@ -66,7 +79,7 @@ def _finish(reader: StatementReader) -> list[Tree[Token]]:
             reader.error("GSM1011", "`;` is missing at the end of this statement", end, help="add `;`", fix=";")
             reader.insert("SEMICOLON", ";")
         else:
-            report_unexpected(reader, token)
+            _report_unexpected(reader, token)
             reader.abandon()
     blocks = reader.open_blocks()
     if blocks and reader.errors < MAX_ERRORS:
