@@ -99,6 +99,19 @@ EXHIBITS = (
         "Twelve jobs on two racks of four nodes, placed by EASY backfilling",
     ),
     Exhibit(
+        "cluster",
+        "A cluster with teams, gangs and rules of the house",
+        "cluster/model.md",
+        "Cluster",
+        """Jobs on one or on many nodes of several types, of teams with fair shares. Rules are options: here a team has
+        at most half of the a100 GPUs, so that resnet waits for gpt_large of its team, and a4 and b4 are free for
+        maintenance from 12:00 to 14:00.""",
+        ("team_part", "maintained"),
+        "gsdsl run gsdsl:shared_cluster --method SlurmFairShare --set team_share=always --set maintenance=yes",
+        "schedule-1",
+        "Twelve jobs, five of them on two nodes each, on eight nodes from 8:00 to 23:00",
+    ),
+    Exhibit(
         "defragmentation",
         "Which jobs move, so that a gang fits",
         "defragmentation/model.md",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import gallery
 import grammar_facts
 import navigation
+import polars as pl
 import pytest
 from derive import PAGES
+
+from gpusched_dsl.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -50,6 +54,18 @@ def test_every_exhibit_has_its_picture_and_formulas() -> None:
     assert sum(picture.stat().st_size for picture in gallery.PICTURES.iterdir()) < 700_000
     with pytest.raises(LookupError):
         gallery.formula("**other**\n\n```math\nx\n```\n", "total")
+
+
+def test_the_exhibit_of_a_cluster_shows_its_rules(tmp_path: Path) -> None:
+    (item,) = (item for item in gallery.EXHIBITS if item.name == "cluster")
+    assert main([*shlex.split(item.command)[1:], "--csv", str(tmp_path), "-q"]) == 0
+    rows = pl.read_csv(tmp_path / "schedule.csv")
+    (alone,), (gang,) = (rows.filter(pl.col("job") == name)["start"].unique() for name in ("resnet", "gpt_large"))
+    assert alone == rows.filter(pl.col("job") == "gpt_large")["end"].max() == gang + 6
+    maintained = rows.filter(pl.col("node").is_in(["a4", "b4"]))
+    assert maintained["node"].n_unique() == 2
+    assert not ((maintained["start"] < 6) & (maintained["end"] > 4)).any()  # from 12:00 to 14:00
+    assert (rows.group_by("job").agg(pl.col("node").n_unique())["node"] == 2).sum() == 5
 
 
 def test_links_to_files_are_right() -> None:

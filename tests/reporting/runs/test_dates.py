@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from matplotlib import rc_context
 
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
 from gpusched_dsl.reporting.figures.drawing.axes import axes_of, set_time
+from gpusched_dsl.reporting.figures.drawing.style import SETTINGS
 from gpusched_dsl.reporting.figures.figure import TimeAxis
 from gpusched_dsl.reporting.figures.run_figures import run_figures
 from gpusched_dsl.reporting.runs.result import RunResult
@@ -116,3 +120,20 @@ def test_marks_of_figures_are_clock_times() -> None:
     labels = [label.get_text().split("\n")[0] for label in axes.get_xticklabels()]
     assert labels[:3] == ["20:00", "22:00", "00:00"]
     assert [round(float(tick), 9) for tick in axes.get_xticks()[:5]] == [0, 2, 4, 6, 9]  # 02:00, and 04:00 after 3 h
+
+
+@pytest.mark.parametrize("hours", [0.2, 1.0, 5.0, 9.5, 13.0, 18.0, 26.0, 47.0, 80.0, 24.0 * 9, 24.0 * 40, 24.0 * 400])
+def test_labels_of_dates_do_not_overlap(hours: float) -> None:
+    axis = getattr(run_figures(run())[0], "axis", None)
+    assert isinstance(axis, TimeAxis)
+    with rc_context(SETTINGS):
+        drawing, axes = axes_of(2.0)
+        axes.set_yticks([0], ["a node"])
+        set_time(axes, replace(axis, low=1.5, high=1.5 + hours))
+        drawing.draw_without_rendering()
+    shown = [label for label in axes.get_xticklabels() if label.get_text()]
+    texts = [label.get_text().split("\n")[1:] for label in shown]
+    assert texts[0][1][:3] == "202"
+    assert all(one != other for one, other in pairwise(text for text in texts if text))
+    boxes = [label.get_window_extent() for label in shown]
+    assert all(box.x1 < following.x0 for box, following in pairwise(boxes))

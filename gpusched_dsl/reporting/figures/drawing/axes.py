@@ -29,8 +29,8 @@ def axes_of(height: float) -> tuple[Drawing, Axes]:
 
 
 def date_height(axis: TimeAxis) -> float:
-    """Return the inches that a drawing needs more for dates below the axis, in two lines."""
-    return 0.4 if axis.clock is not None and axis.clock.dates is not None else 0.0
+    """Return the inches that a drawing needs more for dates below the axis, in three lines."""
+    return 0.55 if axis.clock is not None and axis.clock.dates is not None else 0.0
 
 
 def set_time(axes: Axes, axis: TimeAxis) -> None:
@@ -47,7 +47,7 @@ def set_time(axes: Axes, axis: TimeAxis) -> None:
 
 
 def _set_dates(axes: Axes, axis: TimeAxis, clock: RunClock) -> None:
-    """Mark full hours, parts of them or midnights, by the clock on the wall."""
+    """Mark full hours, parts of them or midnights, by the clock on the wall; the date is at its first mark."""
     assert clock.calendar is not None
     assert clock.seconds is not None
     low, high = axis.low * clock.seconds, axis.high * clock.seconds
@@ -56,5 +56,9 @@ def _set_dates(axes: Axes, axis: TimeAxis, clock: RunClock) -> None:
     times = clock.calendar.clock_times(low, high + 1e-6, hours)
     times = times[:: max(1, math.ceil(len(times) / MOST_DATES))]
     dates = [clock.calendar.date(float(time)) for time in times]
-    axes.set_xticks(times / clock.seconds, [f"{d:%H:%M}\n{DAYS[d.weekday()]} {d:%Y-%m-%d}" for d in dates])
+    days = [f"\n{DAYS[date.weekday()]}\n{date:%Y-%m-%d}" for date in dates]
+    new = [at == 0 or days[at] != days[at - 1] for at in range(len(days))]
+    axes.set_xticks(
+        times / clock.seconds, [f"{d:%H:%M}{day * is_new}" for d, day, is_new in zip(dates, days, new, strict=True)]
+    )
     axes.set_xlabel(f"time ({clock.calendar.zone})")
