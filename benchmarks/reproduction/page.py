@@ -16,6 +16,7 @@ from gpusched_dsl.campaigns.claims.formula import formula_text
 from gpusched_dsl.campaigns.claims.texts import (
     confirmation_text,
     ours_text,
+    places_with_tests,
     published_text,
     reason_text,
     status_text,
@@ -123,18 +124,20 @@ def _section(paper: Paper, findings: list[tuple[Claim, Finding]], results: Resul
     if absent:
         lines += ["", "Claims that no run here examines:", "", "| | published claim | why |", "| --- | --- | --- |"]
         lines += [f"| {claim.place} | {claim.claim} | {claim.reason} |" for claim in absent]
+    stating = places_with_tests(computed)
     for claim, finding in computed:
-        lines += ["", f"### {claim.place}", "", *_details(paper, claim, finding, results)]
+        lines += ["", f"### {claim.place}", "", *_details(paper, claim, finding, results, claim.place in stating)]
     return "\n".join(lines) + "\n"
 
 
-def _details(paper: Paper, claim: Claim, finding: Finding, results: Results) -> list[str]:
+def _details(paper: Paper, claim: Claim, finding: Finding, results: Results, with_tests: bool) -> list[str]:
+    """Return the section of a claim; claims with a common reason state its tests once, with the first that needs it."""
     tests = [(test, find(test, results.get(test.campaign))) for test in claim.tests] if finding.is_refuted else []
     reason = reason_text(claim, finding, [found for _, found in tests])
     ours = f"*Ours:* {ours_text(claim, finding)}: **{verdict_text(claim, finding)}**. {reason}".rstrip()
     lines = [_filled(f"*Published:* {claim.claim}"), "", *_formula(claim), _filled(ours)]
     lines += _evidence(paper, claim, finding)
-    if claim.reason_of:
+    if not with_tests:
         return lines
     for test, found in tests:
         wanted = published_text(test)

@@ -408,11 +408,16 @@ def test_a_shared_reason_has_the_tests_of_the_other_claim(tmp_path: Path) -> Non
     first, second = read_paper(path).claims
     assert second.reason == "As for Figure 1: Because."
     assert second.tests == first.tests
-    page = " ".join(
-        render([(dataclasses.replace(PAPERS[0], claims=(second,)), {"C": SIX.with_columns(seconds=1.0)})]).split()
-    )
-    assert "Not the reason, refuted by a test: As for Figure 1: Because." in page
-    assert "*Test:*" not in page.partition("### ")[2]  # it is stated once, with the first claim
+
+    def page(*claims: Claim) -> str:
+        return " ".join(
+            render([(dataclasses.replace(PAPERS[0], claims=claims), {"C": SIX.with_columns(seconds=1.0)})]).split()
+        )
+
+    assert "Not the reason, refuted by a test: As for Figure 1: Because." in page(second)
+    for shown in (page(first, second), page(dataclasses.replace(first, published=(9.0, 9.0)), second), page(second)):
+        assert shown.count("*Test:* t ") == 1  # with the first claim that needs its reason
+    assert "*Test:* t " in page(first, second).partition("### Figure 2")[0]
     path.write_text(text.replace('reason_of = "Figure 1"', 'reason_of = "Figure 3"'))
     with pytest.raises(ValueError, match="`reason_of` names no other claim"):
         read_paper(path)

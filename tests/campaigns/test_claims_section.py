@@ -91,6 +91,19 @@ def test_any_name_of_a_measure_or_factor(tmp_path: Path, name: str) -> None:
     assert section.tables[0].rows[0][3:6:2] == ["highs 3.5, scip 6.5", order]
 
 
+def test_a_reason_of_another_campaign_has_its_tests_with_the_first_claim_of_this_one(tmp_path: Path) -> None:
+    plan, records = made(tmp_path, GRID, gain_of)
+    second = CLAIMS[CLAIMS.index('[[claim]]\nplace = "Figure 2"') : CLAIMS.index('[[claim]]\nplace = "Figure 3"')]
+    other = second.partition('reason = "Ours')[0].replace("Figure 2", "Figure 4") + 'reason_of = "Figure 2"\n'
+    moved = CLAIMS.replace(second, second.replace('campaign = "Sizes"', 'campaign = "Other"', 1))
+    for text in (moved + other, CLAIMS + other, moved + other + other.replace("Figure 4", "Figure 5")):
+        (tmp_path / "campaign.claims.toml").write_text(text)
+        (section,) = claims_sections(plan, records)
+        (tested,) = section.tables[1].rows
+        assert tested[0] == ("Figure 2" if text == CLAIMS + other else "Figure 4")
+        assert tested[5] == "confirmed"
+
+
 def test_claims_without_results(tmp_path: Path) -> None:
     plan, _ = made(tmp_path, GRID, gain_of)
     (tmp_path / "campaign.claims.toml").write_text(CLAIMS)

@@ -12,6 +12,7 @@ from gpusched_dsl.campaigns.claims.formula import formula_text
 from gpusched_dsl.campaigns.claims.texts import (
     confirmation_text,
     ours_text,
+    places_with_tests,
     published_text,
     reason_text,
     status_text,
@@ -65,11 +66,12 @@ def claims_sections(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> lis
     ]
     rows = [_row(claim, finding, [of for _, of in its]) for (claim, finding), its in zip(found, tested, strict=True)]
     tables = [PageTable("Claims", HEADINGS, rows, is_open=True)]
+    stating = places_with_tests(found)
     test_rows = [
         _test_row(claim, test, finding)
         for claim, its in zip(claims, tested, strict=True)
         for test, finding in its
-        if test.campaign == plan.name and not claim.reason_of
+        if test.campaign == plan.name and claim.place in stating
     ]
     if test_rows:
         tables.append(PageTable("Tests of the reasons", TEST_HEADINGS, test_rows))

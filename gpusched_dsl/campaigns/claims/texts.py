@@ -56,6 +56,12 @@ def reason_text(claim: Claim, finding: Finding, tests: Sequence[Finding]) -> str
     return f"{claim.reason}{source}"
 
 
+def places_with_tests(found: Sequence[tuple[Claim, Finding]]) -> set[str]:
+    """Return the places of the claims that state the tests of their reason: for each reason the first refuted claim."""
+    first = {claim.reason_of or claim.place: claim.place for claim, finding in reversed(found) if finding.is_refuted}
+    return set(first.values())
+
+
 def confirmation_text(finding: Finding) -> str:
     """Return what the test of a reason says about it."""
     if finding.verdict == NOT_RUN:
