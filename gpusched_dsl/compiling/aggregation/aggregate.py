@@ -97,7 +97,7 @@ def _aggregate(
     model: CheckedModel, store: ValueStore, declared: CheckedSet, classes: Classes, limits: MemoryLimits
 ) -> AggregatedProblem:
     """Aggregate the elements of one set; raises Obstacle where that is not exact, or needs too much memory."""
-    from gpusched_dsl.compiling.aggregation.treatments import aggregate_components  # loads SciPy
+    from gpusched_dsl.compiling.aggregation.components import aggregate_components  # loads SciPy
 
     try:
         return aggregate_components(quotient(model, store, declared.name, classes, limits))

@@ -2,20 +2,66 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from gpusched_dsl.compiling.evaluation.errors import EvaluationErrors
+import numpy as np
+
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex
-from gpusched_dsl.compiling.evaluation.store import is_element
+from gpusched_dsl.compiling.evaluation.limits import MemoryBudget, MemoryLimits
+from gpusched_dsl.compiling.evaluation.store import ValueStore, is_element
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, spread
-from gpusched_dsl.ir.domains import Domain
-from gpusched_dsl.language.checked import IndexedSetRef, IndexVar, TypedExpr, TypedIndexing, TypedSet
+from gpusched_dsl.ir.domains import Domain, Scalar
+from gpusched_dsl.language.checked import CheckedModel, IndexedSetRef, IndexVar, TypedExpr, TypedIndexing, TypedSet
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 
 
-class BaseEvaluator(EvaluationErrors):
-    """Values of expressions and elements of sets over the rows of a frame; the layers above implement it."""
+class BaseEvaluator(ABC):
+    """Values of expressions and elements of sets over the rows of a frame; the layers above implement it.
+
+    Errors are reported with the index tuple of the first bad row.
+    """
+
+    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits) -> None:
+        self.model = model
+        self.store = store
+        self.limits = limits
+        self.budget = MemoryBudget(limits)
+
+    def failure(
+        self,
+        code: str,
+        message: str,
+        span: Span,
+        label: str = "",
+        *,
+        notes: Sequence[str] = (),
+        help: str | None = None,
+    ) -> DiagnosticError:
+        """The error to raise, with one diagnostic."""
+        return DiagnosticError([Diagnostic(code, message, span, label, (), tuple(notes), help)])
+
+    def refuse_where(self, bad: Values, code: str, message: str, expr: TypedExpr, frame: Frame, label: str) -> None:
+        """Raise a diagnostic naming the first row where `bad` is true."""
+        bad = np.asarray(bad)
+        if not bad.any() or not frame.size:
+            return
+        row = int(np.flatnonzero(np.broadcast_to(bad, (frame.size,)))[0])
+        where = self.row_text(frame, row)
+        raise self.failure(code, message + (f" for {where}" if where else ""), expr.span, label)
+
+    def row_text(self, frame: Frame, row: int) -> str:
+        """`j = j1, n = n2` for a row of a frame."""
+        parts = []
+        for variable, column in frame.columns.items():
+            code = int(column[row])
+            component = self.store.component(variable.type)
+            known = component is not None and 0 <= code < len(component.labels)
+            label: Scalar = component.labels[code] if component is not None and known else code
+            parts.append(f"{variable.name} = {label}")
+        return ", ".join(parts)
 
     @abstractmethod
     def values(self, expr: TypedExpr, frame: Frame) -> Values:

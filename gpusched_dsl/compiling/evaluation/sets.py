@@ -13,12 +13,11 @@ from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, covers_universe
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
-from gpusched_dsl.compiling.evaluation.index_domains import sorted_tuples
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.sparse_bodies import SparseBody
 from gpusched_dsl.compiling.evaluation.store import MISSING, ValueStore, is_element
 from gpusched_dsl.ir.arrays import Bools, Codes
-from gpusched_dsl.ir.domains import Domain, IntervalDomain, ProductDomain, ScalarDomain, TupleDomain
+from gpusched_dsl.ir.domains import Component, Domain, IntervalDomain, Packing, ProductDomain, ScalarDomain, TupleDomain
 from gpusched_dsl.language.checked import (
     CheckedModel,
     ComprehensionSet,
@@ -216,3 +215,28 @@ class Sets(BaseEvaluator):
             known = (domain, JoinIndex(tuple(columns[at] for at in on)))
             self._join_indexes[id(domain), on] = known
         return known[1]
+
+
+def sorted_tuples(
+    components: tuple[Component, ...],
+    columns: Sequence[Codes],
+    *,
+    keep_order: bool = False,
+    order: Sequence[Codes] | None = None,
+) -> TupleDomain:
+    """The domain of the distinct tuples in some columns.
+
+    `keep_order`: first occurrences in the given order; `order`: distinct already, sorted by these key columns.
+    """
+    columns = tuple(np.ascontiguousarray(c) for c in columns)
+    if keep_order and len(columns[0]):
+        _, first = np.unique(Packing.of(columns).keys(columns), return_index=True)
+        if len(first) < len(columns[0]):
+            rows = np.sort(first)
+            columns = tuple(c[rows] for c in columns)
+    if order is not None and len(columns[0]):
+        keys = Packing.of(order).keys(order)
+        if not np.all(np.diff(keys) > 0):
+            rows = np.argsort(keys, kind="stable")
+            columns = tuple(c[rows] for c in columns)
+    return TupleDomain(components, columns)

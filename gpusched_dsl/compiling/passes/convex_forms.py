@@ -2,7 +2,7 @@
 
     sum of c_ij x_i x_j, a positive semidefinite form      ->  a quadratic form
     sqrt(such a sum)                                       ->  a norm
-    quadratic / affine, as `x^2 / y` and `x / (a - x)`     ->  sums of squares over the denominator (`quotients.py`)
+    quadratic / affine, as `x^2 / y` and `x / (a - x)`     ->  sums of squares over the denominator (`forms.divide`)
     x log(x), x log(x / y), y log(1 + x / y) with `-`      ->  relative entropies
     y exp(x / y)                                           ->  the perspective of the exponential
     log(sum of exp)                                        ->  log-sum-exp

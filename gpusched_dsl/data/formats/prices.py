@@ -35,35 +35,35 @@ def _columns(unit: str, forecasts: Mapping[str, str] | None = None) -> tuple[For
 
 
 def _nyiso(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gpusched_dsl.data.formats.prices_nyiso import read_nyiso
+    from gpusched_dsl.data.formats.price_readers import read_nyiso
 
     assert raw is not None
     return read_nyiso(raw, settings)
 
 
 def _entsoe(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gpusched_dsl.data.formats.prices_europe import read_entsoe
+    from gpusched_dsl.data.formats.price_readers import read_entsoe
 
     assert raw is not None
     return read_entsoe(raw, settings)
 
 
 def _countries(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gpusched_dsl.data.formats.prices_europe import read_countries
+    from gpusched_dsl.data.formats.price_readers import read_countries
 
     assert raw is not None
     return read_countries(raw, settings)
 
 
 def _epf(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gpusched_dsl.data.formats.prices_europe import read_epf
+    from gpusched_dsl.data.formats.price_readers import read_epf
 
     assert raw is not None
     return read_epf(raw, settings)
 
 
 def _any(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gpusched_dsl.data.formats.prices_any import read_any
+    from gpusched_dsl.data.formats.price_readers import read_any
 
     assert raw is not None
     return read_any(raw, settings)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.compiling.data import slicing
-from gpusched_dsl.compiling.data.pieces import Pieces
-from gpusched_dsl.compiling.data.slicing import InstanceView
+from gpusched_dsl.compiling.data.slicing import InstanceView, Pieces
 from gpusched_dsl.ir.domains import TupleDomain, Universe
 
 

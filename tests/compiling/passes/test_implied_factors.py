@@ -11,8 +11,7 @@ from brute import Unsupported, apply, assert_same_optimum, feasible_points
 from drafts import Draft
 from random_problems import random_problem
 
-from gpusched_dsl.compiling.passes.implications import Implications
-from gpusched_dsl.compiling.passes.implied_factors import ImpliedFactors
+from gpusched_dsl.compiling.passes.implied_factors import Implications, ImpliedFactors
 from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.problem import Problem
 

@@ -1,11 +1,17 @@
-"""European day-ahead prices: market time units of the transparency platform, tables of countries, the epftoolbox."""
+"""Reads files of electricity prices.
+
+Any file with columns of times and prices; New York; European day-ahead prices: market time units of the transparency
+platform, tables of countries, the epftoolbox.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.data.formats.fields import header_of
 from gpusched_dsl.data.formats.prices_clock import FIRST, SECOND, UNKNOWN, Passes
@@ -21,8 +27,105 @@ from gpusched_dsl.data.formats.prices_files import (
 from gpusched_dsl.data.formats.prices_slots import PriceTable, table_of
 from gpusched_dsl.data.formats.separators import separator_advice
 from gpusched_dsl.data.formats.shape import FormatTable, Raw, Setting
-from gpusched_dsl.data.sources.files import Fault, Unreadable
+from gpusched_dsl.data.formats.slots import MINUTE
+from gpusched_dsl.data.formats.slots_times import ParsedTimes
+from gpusched_dsl.data.sources.files import Fault, Unreadable, missing_columns
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+
+
+def read_any(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
+    """The slots of one series; raises Unreadable (GSM2011 for a column that is not there)."""
+    named = {label: str(settings[label]) for label in ("time", "price", "forecast", "series") if settings[label]}
+    header = header_of(first_member(raw))
+    faults = missing_columns(raw.name, list(named.values()), header)
+    if faults:
+        if advice := separator_advice(first_member(raw), header):
+            raise Unreadable(structs.replace(faults[0], column=None, help=advice))
+        label_of = {name: label for label, name in reversed(named.items())}
+        raise Unreadable(*(_named_by_option(fault, label_of[fault.column or ""]) for fault in faults))
+    everything = read_lines(raw, {label: re.escape(name) for label, name in named.items()})
+    lines = everything
+    if "series" in named:
+        lines = select_series(lines, "series", str(settings["zone"]), "zone")
+    order = str(settings["dates"])
+    labels = [label for label in ("price", "forecast") if label in named]
+    prices = PriceTable(
+        lines,
+        everything.rows,
+        stamps_of(lines, "time", "" if order == "auto" else order),
+        np.column_stack([prices_of(lines, label) for label in labels]),
+        labels,
+        str(settings["timezone"]),
+        settings["stamps"] == "end",
+        round(float(settings["interval"])),
+    )
+    return table_of(prices, settings)
+
+
+def _named_by_option(fault: Fault, label: str) -> Fault:
+    """A column that is not there, at the option that names it."""
+    assert fault.column is not None
+    help = f"name the column of the {label} by its option: `prices ({label} = ...)`"
+    return structs.replace(fault, column=None, option=(label, fault.column), help=fault.help or help)
+
+
+_NYISO_NEEDED = {"time": r"time ?stamp|time|hour_beginning_local", "price": r"lbmp\b.*|lbmp_usd_per_mwh"}
+_NYISO_OPTIONAL = {"zone": r"name|zone", "ptid": r"ptid"}
+_REAL_TIME_MINUTES = 5
+
+
+def read_nyiso(raw: Raw, settings: Mapping[str, Setting]) -> FormatTable:
+    """The slots of one zone or generator, in the files that NYISO publishes or hourly cuts of them; raises Unreadable.
+
+    Real-time files have rows about every 5 min, off-schedule ones between them; their stamps end intervals. Day-ahead
+    and integrated prices have a row an hour, whose stamps start it. Times are US Eastern without a zone.
+    """
+    everything = read_lines(raw, _NYISO_NEEDED, _NYISO_OPTIONAL)
+    lines = _choose_rows(everything, settings)
+    times = stamps_of(lines, "time", "mdy")
+    stamps = str(settings["stamps"])
+    known = _stamps_end(raw.name) if stamps == "auto" else stamps == "end"
+    at_end = _are_close(times) if known is None else known
+    minutes = round(float(settings["interval"])) or (_REAL_TIME_MINUTES if at_end else 0)
+    guessed = known is None and at_end
+    notes = (f"read as real-time prices: each time is the end of an interval of {minutes} min",) if guessed else ()
+    prices = PriceTable(
+        lines,
+        everything.rows,
+        times,
+        prices_of(lines, "price")[:, None],
+        ("price",),
+        str(settings["timezone"]),
+        at_end,
+        minutes,
+        notes=notes,
+    )
+    return table_of(prices, settings)
+
+
+def _choose_rows(lines: PriceLines, settings: Mapping[str, Setting]) -> PriceLines:
+    """Return the rows of the requested generator or zone, by its number if given."""
+    ptid, zone = int(settings["ptid"]), str(settings["zone"])
+    if ptid and "ptid" in lines.columns:
+        lines = select_series(lines, "ptid", str(ptid), "ptid")
+    if "zone" in lines.columns and (zone or not ptid):
+        lines = select_series(lines, "zone", zone, "zone")
+    return lines
+
+
+def _stamps_end(name: str) -> bool | None:
+    """Whether stamps end intervals, by the name of the file; None if the name does not determine it."""
+    lowered = name.lower()
+    if "damlbmp" in lowered or "rtlbmp" in lowered:
+        return False
+    return True if "realtime" in lowered else None
+
+
+def _are_close(times: ParsedTimes) -> bool:
+    """Whether times are less than an hour apart, as in real-time files."""
+    steps = np.diff(np.unique(times.micros))
+    return bool(len(steps)) and float(np.median(steps)) < 60 * MINUTE
+
 
 _CENTRAL = "Europe/Brussels"
 _MARK = r" *\((C?ES?T|[A-Z]{3,4})\)"
