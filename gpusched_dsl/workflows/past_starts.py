@@ -14,7 +14,8 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.text.numbers import count_text, percent_text
-from gpusched_dsl.online.checkpoints.restoring import loop_before, saved_steps
+from gpusched_dsl.online.checkpoints.restoring import loop_before
+from gpusched_dsl.online.checkpoints.state_files import StateFiles
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import split_quarantined
@@ -128,7 +129,7 @@ def check_starts(
 
 def _ask_past(parts: LiveParts, journal: Journal, most: int, arrivals: bool, stop: Callable[[], bool]) -> list[_Asked]:
     """Estimate the starts of waiting jobs at saved states of the past, spread over the run, with `most` plans."""
-    steps = saved_steps(journal, parts.header)
+    steps = StateFiles.of(journal.path).steps()
     made, times = 0, 1
     found: list[_Asked] = []
     for step in _spread(steps):

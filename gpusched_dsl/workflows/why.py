@@ -208,8 +208,9 @@ def why(
 
             journal = stack.enter_context(Journal.read(config.journal))
             header = {
-                "online": setup.online.name, "model": setup.online.base.name, "seed": config.seed,
-                "settings": dict(config.settings),
+                "online": setup.online.name, "model": setup.online.base.name, "method": config.method,
+                "scenario": setup.base.instance.scenario.name or journal.header.get("scenario"),
+                "seed": config.seed, "settings": dict(config.settings),
                 "inputs_sha256": {**workspace.sha256, **setup.base.instance.inputs},
             }  # fmt: skip
             until = at - setup.slot_length  # a slot that has begun is explained before it ends

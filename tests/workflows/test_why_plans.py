@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -232,6 +234,20 @@ def test_a_journal_gives_the_plans_that_it_has(tmp_path: Path, method: str) -> N
     ]
     assert asked[0] == asked[1]
     assert journal.read_bytes() == before
+
+
+@pytest.mark.parametrize("change", ["method", "seed", "scenario", "settings", "text"])
+def test_a_journal_of_another_run_explains_nothing(tmp_path: Path, change: str) -> None:
+    """Its plans are those of other inputs, or of another method."""
+    config = RunConfig(method="Greedy", online="EveryEvent", scenario="ThreeJobs", journal=tmp_path / "run.db")
+    run_method(read(THREE_JOBS), config)
+    others: dict[str, Any] = {"method": "highs", "seed": 2, "scenario": "CpOn", "settings": {"weight[J1]": "5[$/h]"}}
+    text = THREE_JOBS + "\n# changed\n" if change == "text" else THREE_JOBS
+    asked = replace(config, **{change: others[change]}) if change in others else config
+    with pytest.raises(DiagnosticError) as raised:
+        why(read(text), "J3", 1, asked)
+    [found] = raised.value.diagnostics
+    assert (found.code, change if change != "text" else "inputs_sha256") == ("GSM5104", found.notes[0].split("`")[1])
 
 
 @pytest.mark.parametrize(("job", "at", "code"), [("J7", 1, "GSM6021"), ("J3", 0.5, "GSM6022"), ("J2", 40, "GSM6022")])

@@ -11,6 +11,7 @@ from gpusched_dsl.online.checkpoints.codec import DamagedState
 from gpusched_dsl.online.checkpoints.loop_state import set_state
 from gpusched_dsl.online.checkpoints.state_files import UNUSABLE, StateFiles
 from gpusched_dsl.online.journal.chain import Json, normalise_json
+from gpusched_dsl.online.journal.errors import other_run
 from gpusched_dsl.online.journal.header import differences
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.steps import RecordedSteps
@@ -32,27 +33,18 @@ def restored_loop(
     """Return a loop with the plans of a journal, and how many records of events it has applied.
 
     It comes from the latest usable state before the time `until`, after the plan that was saved with it; without one
-    it is at the beginning of the run. `header` has entries of that of a run with the present inputs: states of other
-    inputs are not used. `report` gets a warning (GSM5430) for a state that is left out. Recorded plans are not verified
-    again. Raises DiagnosticError as the journal does.
+    it is at the beginning of the run. `report` gets a warning (GSM5430) for a state that is left out. Recorded plans
+    are not verified again. Raises DiagnosticError as the journal does, and GSM5104 if it is that of another run:
+    `header` has entries of the header that a run with the present inputs has.
     """
-    for step in reversed(saved_steps(journal, header, report)):
+    recorded = {name: value for name, value in journal.header.items() if name in header}
+    if changed := differences(recorded, normalise_json(dict(header))):
+        raise other_run(journal.path, changed, len(journal))
+    for step in reversed(StateFiles.of(journal.path).steps()):
         found = loop_before(make_loop, journal, step, until=until, report=report)
         if found is not None:
             return found
     return make_loop(RecordedSteps(journal)), 0
-
-
-def saved_steps(journal: Journal, header: Mapping[str, Json], report: Report = lambda warning: None) -> list[int]:
-    """Return the numbers of plans (from 0) before which there is a state, ascending; none for other inputs."""
-    files = StateFiles.of(journal.path)
-    steps = files.steps()
-    recorded = {name: value for name, value in journal.header.items() if name in header}
-    changed = differences(recorded, normalise_json(dict(header))) if steps else []
-    if changed:
-        report(_unusable(files.folder.name, f"the inputs of the run have changed since: {changed[0]}"))
-        return []
-    return steps
 
 
 def loop_before(

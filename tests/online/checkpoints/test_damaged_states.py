@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +18,7 @@ from test_restored_live import CLUSTER, job_lines
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.drivers.live_estimate import restore_loop
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 from gpusched_dsl.online.checkpoints import state_files
 from gpusched_dsl.online.checkpoints.codec import MAGIC, DamagedState, decode, encode, pack, unpack
@@ -113,14 +114,15 @@ def test_a_damaged_state_is_named_and_left_out(damage: str, recorded: Path, tmp_
     assert reason in warning.message
 
 
-def test_states_of_other_inputs_are_left_out(recorded: Path) -> None:
-    """A changed model has other states, whatever the plans are: said once, not for each state."""
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_record_of_another_model_is_refused(kept: bool, recorded: Path) -> None:
+    """With and without states: plans of one model say nothing about another."""
     parts = live_parts(workspace(CLUSTER.replace("high = 2", "high = 3")), CONFIG)
-    with Journal.read(recorded / "run.db") as journal:
-        told: list[Diagnostic] = []
-        restore_loop(parts, journal, told.append)
-    [warning] = told
-    assert "the inputs of the run have changed since" in warning.message
+    states = nullcontext() if kept else only_states(())
+    with Journal.read(recorded / "run.db") as journal, states, pytest.raises(DiagnosticError) as raised:
+        restore_loop(parts, journal)
+    assert [found.code for found in raised.value.diagnostics] == ["GSM5104"]
+    assert "`inputs_sha256`" in raised.value.diagnostics[0].notes[0]
 
 
 def test_states_of_an_earlier_journal_are_removed(recorded: Path, tmp_path: Path) -> None:

@@ -60,7 +60,11 @@ def test_runs_end_as_they_did(kind: str, seed: int, tmp_path: Path, monkeypatch:
 
 def record(workspace: Workspace, config: RunConfig, path: Path) -> SimulationLoop:
     setup = setup_of(workspace, config).stateless()
-    with Recorder(path, setup, RunInfo(config.method, inputs_sha256=workspace.sha256)) as recorder:
+    with Recorder(
+        path,
+        setup,
+        RunInfo(config.method, scenario=setup.base.instance.scenario.name or "", inputs_sha256=workspace.sha256),
+    ) as recorder:
         loop = loop_of(setup, journal=recorder.steps)
         while not loop.step():
             pass
