@@ -144,8 +144,3 @@ def asked_nodes(record: Mapping[str, Any]) -> str:
 def with_asked(comment: str, asked: str) -> str:
     """A comment of ours that keeps the nodes that the user asks for."""
     return f"{comment}{_ASKED}{asked}]" if asked else comment
-
-
-def node_list_of(record: Mapping[str, Any], name: str) -> list[str]:
-    """The items of a text with commas, or of a list of texts."""
-    return [item for item in text(record, name).split(",") if item]

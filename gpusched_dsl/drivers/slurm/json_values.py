@@ -73,6 +73,11 @@ def text(record: Mapping[str, Any], name: str) -> str:
     raise UnknownJson(f"`{name}` is {_shown(value)}, which is not a text of Slurm")
 
 
+def items(record: Mapping[str, Any], name: str) -> list[str]:
+    """The items of a text with commas, or of a list of texts."""
+    return [item for item in text(record, name).split(",") if item]
+
+
 def names(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """A list of names in upper case: a list, or a text of names joined with `+` or commas."""
     value = record.get(name)

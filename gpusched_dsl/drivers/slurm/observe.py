@@ -11,40 +11,13 @@ from typing import Any
 
 from gpusched_dsl.drivers.protocol import Field, JobState, Observation, ObservedJob, ObservedNode
 from gpusched_dsl.drivers.slurm.arrays import apply_limits, name_of, separate, task_limit, waiting_tasks
-from gpusched_dsl.drivers.slurm.demands import HELD_BY_US, NodeFacts, SlurmDemands, is_exclusive, node_list_of
+from gpusched_dsl.drivers.slurm.demands import HELD_BY_US, NodeFacts, SlurmDemands, is_exclusive
 from gpusched_dsl.drivers.slurm.dependencies import predecessors
 from gpusched_dsl.drivers.slurm.gres import GpuCount, read_gpus
-from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, names, number, text, whole
+from gpusched_dsl.drivers.slurm.job_records import gpus_on, job_states, time_limit
+from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, items, names, number, text, whole
 from gpusched_dsl.drivers.slurm.reservations import Reservation
 
-STATES: Mapping[str, JobState] = {
-    "PENDING": JobState.PENDING,
-    "CONFIGURING": JobState.RUNNING,
-    "RUNNING": JobState.RUNNING,
-    "SUSPENDED": JobState.RUNNING,
-    "STOPPED": JobState.RUNNING,
-    "SIGNALING": JobState.RUNNING,
-    "STAGE_OUT": JobState.RUNNING,
-    "RESIZING": JobState.RUNNING,
-    "REQUEUED": JobState.PENDING,
-    "REQUEUE_HOLD": JobState.PENDING,
-    "REQUEUE_FED": JobState.PENDING,
-    "SPECIAL_EXIT": JobState.PENDING,
-    "RESV_DEL_HOLD": JobState.BLOCKED,
-    "COMPLETED": JobState.DONE,
-    "CANCELLED": JobState.CANCELLED,
-    "REVOKED": JobState.CANCELLED,
-    "FAILED": JobState.FAILED,
-    "TIMEOUT": JobState.FAILED,
-    "NODE_FAIL": JobState.FAILED,
-    "PREEMPTED": JobState.FAILED,
-    "BOOT_FAIL": JobState.FAILED,
-    "DEADLINE": JobState.FAILED,
-    "OUT_OF_MEMORY": JobState.FAILED,
-    "LAUNCH_FAILED": JobState.FAILED,
-    "RECONFIG_FAIL": JobState.FAILED,
-}
-FLAGS = frozenset({"COMPLETING", "POWER_UP_NODE", "UPDATE_DB", "EXPEDITING", "REQUEUED"})
 BLOCKED = frozenset({"Dependency", "DependencyNeverSatisfied", "JobHoldMaxRequeue"})
 HELD = frozenset({"JobHeldUser", "JobHeldAdmin"})
 OF_NODES = frozenset(  # reasons of jobs that wait for nodes: others may do
@@ -99,7 +72,7 @@ def observation_of(
     unread: list[str] = []
     for record in _objects(nodes, "node", unread):
         try:
-            if partition is None or partition in _list(record, "partitions"):
+            if partition is None or partition in items(record, "partitions"):
                 known = _node(record, unread)
                 facts[known.node.name] = known
         except UnknownJson as unknown:
@@ -111,7 +84,7 @@ def observation_of(
     dependent: dict[str, str] = {}
     for at, record in enumerate(_objects(jobs, "job", unread)):
         try:
-            mine = partition is None or partition in _list(record, "partition")
+            mine = partition is None or partition in items(record, "partition")
             if not mine and not _is_on(record, facts):
                 continue
             job, tasks = _job(record, now, misfits), waiting_tasks(record)
@@ -152,10 +125,6 @@ def _objects(records: Sequence[Any], what: str, unread: list[str]) -> list[Mappi
     return found
 
 
-def _list(record: Mapping[str, Any], name: str) -> list[str]:
-    return [item for item in text(record, name).split(",") if item]
-
-
 def _is_on(record: Mapping[str, Any], facts: Mapping[str, NodeFacts]) -> bool:
     """Whether a job occupies one of these nodes."""
     nodes = text(record, "nodes")
@@ -179,7 +148,7 @@ def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> Observ
     has_run = state not in (JobState.PENDING, JobState.BLOCKED)
     occupied = hosts(text(record, "nodes")) if has_run else ()
     wanted, unsupported = _requested_gpus(record)
-    used = _allocation(record, occupied, wanted.count)
+    used = dict(zip(occupied, gpus_on(record, occupied, wanted.count), strict=True))
     if is_exclusive(record):
         used = {node: max(gpus, misfits.gpus_of(node)) for node, gpus in used.items()}
     occupies = state is JobState.RUNNING or completing
@@ -188,12 +157,12 @@ def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> Observ
         fields[field] = text(record, key)
     fields["array_job"] = str(whole(record, "array_job_id") or "")
     for field, value in (
-        ("array_task", number(record, "array_task_id")), ("time_limit", number(record, "time_limit")),
+        ("array_task", number(record, "array_task_id")), ("time_limit", time_limit(record)),
         ("nodes_wanted", float(count) if count else None),
         ("deadline_date", date(record, "deadline")),
     ):  # fmt: skip
         if value is not None and _finite(value) is not None:
-            fields[field] = value * 60.0 if field == "time_limit" else value
+            fields[field] = value
     waits = state in (JobState.PENDING, JobState.BLOCKED)
     if not state.has_ended and not unsupported:
         unsupported = misfits.unsupported(record, max(count, 1))
@@ -252,16 +221,9 @@ def _unread_job(record: Mapping[str, Any], at: int, facts: Mapping[str, NodeFact
 
 def _state(record: Mapping[str, Any]) -> tuple[JobState, bool]:
     """The state of a job, and whether it still occupies its nodes while it ends."""
-    stated = names(record, "job_state")
-    base = [state for state in stated if state not in FLAGS] or [state for state in stated if state == "REQUEUED"]
-    if not base and "COMPLETING" in stated:
-        base = ["COMPLETED"]
-    unknown = [state for state in base if state not in STATES]
-    if unknown or not base:
-        raise UnknownJson(f"its state is unknown: {', '.join(stated) or 'none'}")
-    chosen = [STATES[state] for state in base]
+    chosen, completing = job_states(record)
     waits = next((state for state in (JobState.BLOCKED, JobState.PENDING) if state in chosen), None)
-    return waits or chosen[0], "COMPLETING" in stated
+    return waits or chosen[0], completing
 
 
 def _blocked_reason(record: Mapping[str, Any], reason: str, misfits: SlurmDemands) -> str:
@@ -314,18 +276,12 @@ def _requested_gpus(record: Mapping[str, Any]) -> tuple[GpuCount, str]:
     return GpuCount(), "it requests slices of GPUs" if slices else "it requests no GPU"
 
 
-def _allocation(record: Mapping[str, Any], nodes: Sequence[str], wanted: int) -> dict[str, int]:
-    """The GPUs on each node: as the detail of the resources says, else the wanted ones divided equally."""
-    detail = record.get("gres_detail")
-    if isinstance(detail, list) and len(detail) == len(nodes) and nodes:
-        try:
-            return {node: read_gpus(str(item)).count for node, item in zip(nodes, detail, strict=True)}
-        except ValueError as failure:
-            raise UnknownJson(str(failure)) from failure
-    return {node: wanted // len(nodes) + (at < wanted % len(nodes)) for at, node in enumerate(nodes)}
-
-
 # --- nodes -----------------------------------------------------------------------------------------------------------
+
+
+def node_states(record: Mapping[str, Any]) -> frozenset[str]:
+    """The states and flags of a node, without the signs that older releases append. Raises UnknownJson."""
+    return frozenset(s.rstrip("*~#!%$@^-") for s in (*names(record, "state"), *names(record, "state_flags")))
 
 
 def _node(record: Mapping[str, Any], unread: list[str]) -> NodeFacts:
@@ -335,12 +291,12 @@ def _node(record: Mapping[str, Any], unread: list[str]) -> NodeFacts:
         raise UnknownJson("it has no `name`")
     trouble, stated, found, features, note = "", frozenset[str](), GpuCount(), frozenset[str](), ""
     try:
-        stated = frozenset(s.rstrip("*~#!%$@^-") for s in (*names(record, "state"), *names(record, "state_flags")))
+        stated = node_states(record)
         unknown = stated - NODE_STATES
         if unknown or not stated:
             trouble = f"its state is unknown: {', '.join(sorted(unknown)) or 'none'}"
         note = text(record, "reason")
-        features = frozenset(node_list_of(record, "active_features") or node_list_of(record, "features"))
+        features = frozenset(items(record, "active_features") or items(record, "features"))
         found = read_gpus(text(record, "gres"))
     except (UnknownJson, ValueError) as failure:
         trouble = str(failure)

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched_dsl.drivers.protocol import JobState
+from gpusched_dsl.drivers.slurm.arrays import name_of
 from gpusched_dsl.drivers.slurm.demands import asked_nodes, is_exclusive
 from gpusched_dsl.drivers.slurm.gres import read_gpus
-from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, names, number, text, whole
-from gpusched_dsl.drivers.slurm.observe import DOWN, DRAINS, FLAGS, MAINTENANCE, NODE_STATES, STATES
+from gpusched_dsl.drivers.slurm.job_records import FLAGS, gpus_on, job_states, time_limit
+from gpusched_dsl.drivers.slurm.json_values import UnknownJson, date, hosts, items, names, number, text, whole
+from gpusched_dsl.drivers.slurm.observe import DOWN, DRAINS, MAINTENANCE, NODE_STATES, node_states
 from gpusched_dsl.inspecting.array_tasks import LIMIT_REASON
 from gpusched_dsl.inspecting.readers.left_out import LeftOut
 from gpusched_dsl.inspecting.snapshot import SnapshotState
@@ -53,8 +55,8 @@ class SlurmRecords:
         row: dict[str, Any] = {"node": name, "rack": self.racks.get(name, ""), "gpus": 0}
         try:
             found = read_gpus(text(record, "gres"))
-            row |= {"gpus": found.count, "gpu_type": found.kind, "partitions": _list(record, "partitions")}
-            stated = {s.rstrip("*~#!%$@^-") for s in (*names(record, "state"), *names(record, "state_flags"))}
+            row |= {"gpus": found.count, "gpu_type": found.kind, "partitions": items(record, "partitions")}
+            stated = node_states(record)
             if unknown := stated - NODE_STATES:
                 raise UnknownJson(f"its state is unknown: {', '.join(sorted(unknown))}")
             closed = stated & (DOWN | DRAINS)
@@ -63,7 +65,7 @@ class SlurmRecords:
             cpus, memory = number(record, "cpus"), number(record, "real_memory")
             row |= {
                 "up": not closed, "reason": text(record, "reason"), "cpus": cpus,
-                "features": _list(record, "active_features") or _list(record, "features"),
+                "features": items(record, "active_features") or items(record, "features"),
                 "memory": None if memory is None else memory / GIBIBYTE,
             }  # fmt: skip
             if found.slices:
@@ -109,7 +111,7 @@ class SlurmRecords:
         ran = state in (SnapshotState.RUNNING, SnapshotState.ENDED)
         where = hosts(text(record, "nodes")) if ran else ()
         each, count, kinds = self._gpus(record)
-        split = _split(record, where, each * max(count, 1))
+        split = gpus_on(record, where, each * max(count, 1))
         if is_exclusive(record):
             split = [max(gpus, self._gpus_of(node)) for node, gpus in zip(where, split, strict=True)]
         if ran and any(split):
@@ -118,14 +120,14 @@ class SlurmRecords:
         if not each:
             return None
         task, array = whole(record, "array_task_id"), whole(record, "array_job_id")
-        name, limit = str(raw), None
+        name, limit = name_of(record), None
         if array:
             tasks = text(record, "array_task_string")
-            name = f"{array}_{task}" if task is not None else f"{array}_[{tasks}]" if tasks else name
+            name = f"{array}_[{tasks}]" if task is None and tasks else name
             limit = whole(record, "array_max_tasks") or None
             if task is not None:
                 self.raw_ids[str(raw)] = name
-        partitions = _list(record, "partition")
+        partitions = items(record, "partition")
         if is_exclusive(record) and not ran:
             each = self._whole_nodes(each, partitions)
         later = date(record, "eligible_time")
@@ -137,7 +139,7 @@ class SlurmRecords:
                 state, reason = SnapshotState.BLOCKED, "Reservation"
         start, end = (date(record, key) if ran else None for key in ("start_time", "end_time"))
         end = end if state is SnapshotState.ENDED else None
-        limit_minutes, priority = number(record, "time_limit"), number(record, "priority")
+        longest, priority = time_limit(record), number(record, "priority")
         memory, cpus = number(record, "memory_per_node"), number(record, "cpus")
         asked = hosts(asked_nodes(record))
         if text(record, "licenses"):
@@ -155,7 +157,7 @@ class SlurmRecords:
             "array_limit": limit, "priority": priority, "submitted": date(record, "submit_time"), "eligible": later,
             "started": start, "ended": end,
             "duration": None if start is None else max((self.now if end is None else end) - start, 0.0),
-            "limit": None if limit_minutes in (None, float("inf")) else limit_minutes * 60.0,
+            "limit": longest,
             "reason": "" if ran else reason, "on_nodes": list(where), "on_gpus": split,
             "_after": "" if ran or reason.startswith("JobHeld") else text(record, "dependency"),
         }  # fmt: skip
@@ -220,14 +222,9 @@ class SlurmRecords:
 
 
 def _state(record: Mapping[str, Any]) -> SnapshotState:
-    stated = names(record, "job_state")
-    base = [state for state in stated if state not in FLAGS] or [state for state in stated if state == "REQUEUED"]
-    if "COMPLETING" in stated:
+    if "COMPLETING" in names(record, "job_state"):
         return SnapshotState.RUNNING  # it still occupies its nodes
-    unknown = [state for state in base if state not in STATES]
-    if unknown or not base:
-        raise UnknownJson(f"its state is unknown: {', '.join(stated) or 'none'}")
-    found = [STATES[state] for state in base]
+    found, _ = job_states(record)
     if JobState.BLOCKED in found:
         return SnapshotState.BLOCKED
     if JobState.PENDING in found:
@@ -237,18 +234,6 @@ def _state(record: Mapping[str, Any]) -> SnapshotState:
 
 def _outcome(record: Mapping[str, Any]) -> str:
     return next((state for state in names(record, "job_state") if state not in FLAGS), "")
-
-
-def _list(record: Mapping[str, Any], name: str) -> list[str]:
-    return [item for item in text(record, name).split(",") if item]
-
-
-def _split(record: Mapping[str, Any], where: Sequence[str], total: int) -> list[int]:
-    """The GPUs on each node: those that Slurm lists, else equal parts."""
-    detail = record.get("gres_detail")
-    if isinstance(detail, list) and where and len(detail) == len(where):
-        return [read_gpus(str(item)).count for item in detail]
-    return [total // len(where) + (at < total % len(where)) for at in range(len(where))]
 
 
 # --- dependencies ----------------------------------------------------------------------------------------------------
