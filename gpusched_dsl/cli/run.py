@@ -50,14 +50,14 @@ ENOUGH_JOBS = 5  # finished ones from which the rest of the time is estimated
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.workflows.run import run_method, run_methods
-
     if options.live is not None:
         from gpusched_dsl.cli.live import run as live
 
         return live(options, output)
     if options.tell_from is not None:
         raise CommandLineError("GSM6002", "`--tell-from` is only for live runs", "add `--live SOURCE`")
+    from gpusched_dsl.workflows.run import run_method, run_methods
+
     methods = options.methods or (options.method,)
     _check(options, methods)
     diagnostics = Diagnostics()

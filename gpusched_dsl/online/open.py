@@ -33,7 +33,6 @@ from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.online.rollouts.generated import seeds_of
-from gpusched_dsl.online.rollouts.outlook import Outlooks, check_arrivals
 from gpusched_dsl.online.run_config import RunConfig, is_program
 from gpusched_dsl.online.run_record import (
     BY_CONTROLLERS,
@@ -160,7 +159,11 @@ def loop_of(
         return ExternalSlotLoop(setup, journal, stop, on_plan, examine, (RECORDED,), live_clock=clock)
     if setup.window is not None:
         return SlotLoop(setup, journal, stop, on_plan, examine, against)
-    outlooks = Outlooks() if looks_ahead(setup) else None
+    outlooks = None
+    if looks_ahead(setup):
+        from gpusched_dsl.online.rollouts.outlook import Outlooks
+
+        outlooks = Outlooks()
     for planner in _portfolios(setup):
         futures = planner.portfolio.futures
         if futures is not None and futures.arrivals == "generated":
@@ -174,6 +177,8 @@ def loop_of(
         loop = event_loop(setup, journal, stop, on_plan, examine, against, replay, look_ahead=outlooks)
         warn_of_load(loop)
     for planner in _portfolios(setup):
+        from gpusched_dsl.online.rollouts.outlook import check_arrivals
+
         check_arrivals(loop, planner.portfolio, planner.continuing or planner.members)
     return loop
 

@@ -13,7 +13,6 @@ from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.ir.names import entry_name
@@ -47,6 +46,8 @@ def fixed_problem(
     """Return the problem of a model, or of a part of it, with some variables fixed, or which index of the values the
     model excludes. Raises DiagnosticError as `ground` does.
     """
+    from gpusched_dsl.compiling.lowering.ground import ground
+
     own = structs.replace(store, variables=dict(store.variables), point=None)
     try:
         return ground(model, own, limits, values)

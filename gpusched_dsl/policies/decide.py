@@ -20,13 +20,11 @@ from gpusched_dsl.policies.decision import Decision, portfolio_without_run
 from gpusched_dsl.policies.engine import EngineResult, run
 from gpusched_dsl.policies.gangs.reader import gang_cluster
 from gpusched_dsl.policies.gangs.run import has_gangs, plan_gangs
-from gpusched_dsl.policies.gangs.slotted_run import run_slotted_gangs
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.free_capacity import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
-from gpusched_dsl.policies.local_search import UNLIMITED
 from gpusched_dsl.policies.memory import replanning_times, values_to_remember
 from gpusched_dsl.policies.prices.values import with_prices
 from gpusched_dsl.policies.queues.run import appends, run_queues
@@ -34,7 +32,7 @@ from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.rows.asking import RowsAsked
 from gpusched_dsl.policies.rows.guard import running_of
 from gpusched_dsl.policies.rules import FINISH_CODES, PLACE_CODES
-from gpusched_dsl.policies.search import SearchSettings, never
+from gpusched_dsl.policies.search import UNLIMITED, SearchSettings, never
 from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone, reserves, run_standalone
@@ -102,6 +100,8 @@ def _decide(
 ) -> Decision:
     """Return the plan by the store with all facts of jobs, prices and results of stages."""
     if has_slots(policy) and has_gangs(policy):
+        from gpusched_dsl.policies.gangs.slotted_run import run_slotted_gangs
+
         return run_slotted_gangs(policy, store, limits, running, stop)
     if has_slots(policy):
         return run_slotted(policy, store, limits, stop)

@@ -48,7 +48,6 @@ _FUNCTIONS: Final[Mapping[str, Move]] = {
 }
 BUILT_IN: Final[tuple[Move, ...]] = tuple(_FUNCTIONS[name] for name in MOVE_CODES)
 CALL_SECONDS: Final = 0.05  # about how long one call of a kernel takes, so that it may change over to machine code
-UNLIMITED: Final = np.iinfo(np.int64).max  # rounds: until no change is for the better
 
 
 def improve(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from gpusched_dsl.policies.plug_ins import plug_ins, run_passes, uses_added
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, copy_of, tables_of
 
 _CALL_SECONDS = 0.05  # about how long one call of the kernels takes
+
+UNLIMITED: Final = np.iinfo(np.int64).max  # rounds: until no change is for the better
 
 
 @dataclass(frozen=True, slots=True)

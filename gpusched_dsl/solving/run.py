@@ -34,7 +34,6 @@ from gpusched_dsl.solving.lexicographic import (
 from gpusched_dsl.solving.options import check_integers
 from gpusched_dsl.solving.precheck import answer_without_solver, uncross
 from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
-from gpusched_dsl.solving.refutation import find_feasible_point
 from gpusched_dsl.solving.repair import repair
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.second_opinion import is_worth_confirming, with_second_opinion
@@ -224,6 +223,8 @@ class Solving:
 
     def _refute(self, problem: Problem, answer: SolverResult) -> SolverResult:
         """Return a feasible point in place of a wrong claim that a nonlinear problem has none."""
+        from gpusched_dsl.solving.refutation import find_feasible_point
+
         limit = self.deadline.remaining_seconds
         seconds = answer.solve_seconds if limit is None else min(answer.solve_seconds, limit)
         point = find_feasible_point(problem, self.tolerances, seconds)

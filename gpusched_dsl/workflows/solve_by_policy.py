@@ -32,7 +32,6 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.decide import decide
 from gpusched_dsl.policies.decision import Decision
-from gpusched_dsl.reporting.comparison import LEFT_OUT, MISPLACED
 from gpusched_dsl.solving.abandoned import CODE as ABANDONED
 from gpusched_dsl.solving.aggregated import MOST_NONZEROS, store_columns
 from gpusched_dsl.solving.built import solve_built
@@ -369,6 +368,8 @@ def _notes_on_jobs(built: Built, decision: Decision) -> tuple[str, str]:
     job_type = variables[at].type
     if not isinstance(job_type, Element):
         return "", ""
+    from gpusched_dsl.reporting.comparison import LEFT_OUT, MISPLACED
+
     store = built.instance.store
     labels = store.universes[job_type.root].labels
     outside, misplaced = decision.outside.get(name), ""

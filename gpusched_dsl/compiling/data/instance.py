@@ -14,7 +14,6 @@ import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.data.derived import report_computed, report_elements
-from gpusched_dsl.compiling.data.distributions import laws_of
 from gpusched_dsl.compiling.data.given_data import GivenData, Unavailable, label_chunks
 from gpusched_dsl.compiling.data.indexed_sets import EnclosingSet, with_single_indices
 from gpusched_dsl.compiling.data.reuse import Inputs, ReusedValues
@@ -23,7 +22,6 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
-from gpusched_dsl.compiling.evaluation.recursion import recursive_values
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.data.binding import (
     BoundParam,
@@ -38,7 +36,6 @@ from gpusched_dsl.data.binding import (
     report_out_of_range,
 )
 from gpusched_dsl.data.params import ANY_VALUE
-from gpusched_dsl.data.samples import files_of
 from gpusched_dsl.data.sources.files import FileLimits as FileLimits
 from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.deadline import StoppedEarly, checkpoint
@@ -139,6 +136,8 @@ def build_instance(
     for random in scenario.model.randoms.values():
         law = _law(scenario, random)
         if law is not None:
+            from gpusched_dsl.data.samples import files_of
+
             reader.expect(files_of(random, law))
     ready = ready or {}
     given: dict[str, Sequence[object]] = {**(replaced or {}), **{name: (value,) for name, value in ready.items()}}
@@ -425,6 +424,8 @@ class _Builder:
             raise Unavailable(name)  # the circle has an error, which is reported
         if name not in self.recursive:
             try:
+                from gpusched_dsl.compiling.evaluation.recursion import recursive_values
+
                 self.recursive.update(recursive_values(self.ev, [self.model.params[m] for m in declared.circle]))
             except DiagnosticError:
                 self.recursive.update(dict.fromkeys(declared.circle))
@@ -446,6 +447,8 @@ class _Builder:
                 help=f"give it in the scenario: `{declared.name} ~ exponential(mean = ...);`",
             )
             return
+        from gpusched_dsl.compiling.data.distributions import laws_of
+
         laws = laws_of(declared, law, self.ev, self.reader, self.diagnostics)
         if laws is not None:
             self.store.randoms[declared.name] = laws

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation import dependent_sets
-from gpusched_dsl.compiling.evaluation.expectations import Expectations
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION, free_variables
 from gpusched_dsl.compiling.evaluation.membership import MOST_BY_FORMULA, waits
 from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
-from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, spread, unique
@@ -64,6 +62,9 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.clock_functions import CLOCK_FUNCTIONS
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 from gpusched_dsl.language.scenarios.calendars import EXAMPLE
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.evaluation.expectations import Expectations
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
@@ -199,6 +200,8 @@ class Evaluator(References):
 
     @cached_property
     def expectations(self) -> Expectations:
+        from gpusched_dsl.compiling.evaluation.expectations import Expectations
+
         return Expectations(self)
 
     def _Executed(self, expr: Executed, frame: Frame) -> Values:
@@ -439,6 +442,8 @@ class Evaluator(References):
         return divisors
 
     def _PiecewiseLinear(self, expr: PiecewiseLinear, frame: Frame) -> Values:
+        from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
+
         curves, which = curves_of(self, expr, frame)
         return curves.values(which, spread(self.numbers(expr.operand, frame), frame.size))
 

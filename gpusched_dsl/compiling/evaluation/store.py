@@ -5,16 +5,19 @@ their values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, unique
-from gpusched_dsl.ir.distributions import Distribution
-from gpusched_dsl.ir.distributions.stacked import DistinctLaws
 from gpusched_dsl.ir.domains import Component, Domain, Universe
 from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.checked import Element, ValueType
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
+    from gpusched_dsl.ir.distributions.stacked import DistinctLaws
 
 
 class Param(Struct, frozen=True, eq=False):
@@ -49,6 +52,8 @@ class RandomLaws(Struct, frozen=True, eq=False):
 
     def at(self, domain: Domain, rows: Codes) -> RandomLaws:
         """Return the laws of some positions for another domain, without those that no position has."""
+        from gpusched_dsl.ir.distributions.stacked import DistinctLaws
+
         which = self.which[rows]
         used = unique(which)
         return RandomLaws(domain, DistinctLaws(self.laws[law] for law in used.tolist()), np.searchsorted(used, which))

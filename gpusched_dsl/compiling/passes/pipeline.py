@@ -11,10 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gpusched_dsl.compiling.passes.added import TIGHTENINGS_GROUP, added_passes
-from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
 from gpusched_dsl.compiling.passes.names import EVERY
-from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
-from gpusched_dsl.compiling.passes.scaling import PowerOfTwoScaling
 from gpusched_dsl.compiling.passes.steps import (
     WORK,
     Analysis,
@@ -53,9 +50,6 @@ TIGHTENINGS: tuple[Pass, ...] = (
     NetworkIntegrality(),
 )
 
-# What makes a problem smaller, or its numbers alike, without changing what it says; on request only.
-REDUCTIONS: tuple[Pass, ...] = (FixedColumns(), RedundantRows(), PowerOfTwoScaling())
-
 
 def tightenings() -> tuple[Pass, ...]:
     """The passes that may be left out by their names, in their order."""
@@ -90,11 +84,11 @@ def reformulate(
     tighten = tighten and problem.is_mip and EVERY not in without
     if tighten:
         reformulated = _apply_optional(reformulated, [t for t in tightenings() if t.name not in without], target)
-    return (
-        _apply_optional(reformulated, [r for r in REDUCTIONS if r.name not in without], target)
-        if reduce
-        else reformulated
-    )
+    if not reduce:
+        return reformulated
+    from gpusched_dsl.compiling.passes.reductions import REDUCTIONS
+
+    return _apply_optional(reformulated, [r for r in REDUCTIONS if r.name not in without], target)
 
 
 def _apply_optional(reformulated: ReformulatedProblem, passes: Sequence[Pass], target: Target) -> ReformulatedProblem:

@@ -6,18 +6,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, TextOrigin, first_mixed_row
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileColumns, FileLimits, Unreadable, locate
-from gpusched_dsl.data.sources.formatted import (
-    FormattedFile,
-    draw,
-    read_with_format,
-    report_dropped,
-    report_other_start,
-)
 from gpusched_dsl.data.sources.tables import is_text, read_data_file
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language import tree
@@ -27,6 +21,9 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment, FileAssignment, MatrixAssignment, TableAssignment
 from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.data.sources.formatted import FormattedFile
 
 # A file and which of its tables is read, or how; what a generator draws has no path.
 _FileKey = tuple[Path | None, str | Use | None]
@@ -105,6 +102,13 @@ class FileReader(Struct, eq=False):
         wanted = {k.column: k.span for k in assignment.item.keys} | {c.name: c.span for c in assignment.item.columns}
         try:
             if key not in self._formatted:
+                from gpusched_dsl.data.sources.formatted import (
+                    draw,
+                    read_with_format,
+                    report_dropped,
+                    report_other_start,
+                )
+
                 self._formatted[key] = None
                 read = draw(use) if data_file is None else read_with_format(use, data_file, self.limits)
                 self._formatted[key] = read

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -19,9 +19,11 @@ from msgspec import Struct
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions.affine import Affines
 from gpusched_dsl.ir.definitions.intervals import Interval
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Number, Unwritable, check_length
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 STEP = 1e-6  # of difference quotients, relative
 

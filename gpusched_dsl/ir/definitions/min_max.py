@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.divisors import common_divisors
 from gpusched_dsl.ir.json.arrays import Number, check_length, check_starts
 from gpusched_dsl.ir.tolerances import FEASIBILITY
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 
 class ExtremeBlock(Block, tag="extreme"):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosen
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Number, check_length, numbers
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 # More atoms than that in the range are approximated too: every entry gets a row for each of them.
 EXACT_ATOMS = 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -14,7 +14,6 @@ from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.curves import Curves
 from gpusched_dsl.ir.definitions.intervals import Interval, loosen, loosen_arguments
 from gpusched_dsl.ir.definitions.piecewise_pieces import LinearPieces, pieces_of
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import (
     Broken,
     Number,
@@ -26,6 +25,9 @@ from gpusched_dsl.ir.json.arrays import (
     numbers,
 )
 from gpusched_dsl.ir.tolerances import ROUNDING
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 
 class CurvesFile(msgspec.Struct, forbid_unknown_fields=True):

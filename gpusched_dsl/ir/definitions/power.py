@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosen, loosen_arguments
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import check_length, finite_array, finite_numbers
 from gpusched_dsl.ir.tolerances import ROUNDING
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 # How far a value may lie outside the domain of a function (a root of -1e-12) and still be read as its end.
 AT_THE_END = ROUNDING

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosen_arguments, product_of
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Number, check_length, check_starts
 from gpusched_dsl.ir.tolerances import ROUNDING
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 
 class ProductBlock(Block, tag="product"):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Broken, check_length
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 
 def quotient(numbers: Floats, divisors: Floats) -> Floats:

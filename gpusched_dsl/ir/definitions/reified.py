@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.definitions.truth import TruthDefinition
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Broken, Side, check_length, check_sides, infinite_from_none, sides
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP, ROUNDING
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 
 class HoldsBlock(Block, tag="holds"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.definitions.truth import TruthDefinition
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.json.arrays import Broken, Number, check_length, check_starts
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 _WHY = "linear rows need integer variables for it"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions.base import Block, Choices, Definition
 from gpusched_dsl.ir.definitions.intervals import Interval, loosen, loosen_arguments
 from gpusched_dsl.ir.definitions.power import AWAY
-from gpusched_dsl.ir.distributions import Distribution
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.distributions import Distribution
 
 _FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {"exp": np.exp, "log": np.log, "abs": np.abs}
 _NARROW = "it becomes linear only if its argument is integer and has narrow bounds"

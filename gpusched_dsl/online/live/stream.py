@@ -7,9 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from gpusched_dsl.online.checkpoints.state_files import CheckpointedSteps
 from gpusched_dsl.online.journal.chain import Json
-from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.live.clock import LiveClock
 from gpusched_dsl.online.live.lines import open_lines
 from gpusched_dsl.online.live.session import LiveLoop, LiveRun
@@ -43,7 +41,13 @@ def run_live(
         out.flush()
 
     with ExitStack() as held:
-        record = None if journal is None else held.enter_context(Journal.open(journal, header or {}, resume=resume))
-        loop = loop_with(None if record is None else CheckpointedSteps(record))
+        record, steps = None, None
+        if journal is not None:
+            from gpusched_dsl.online.checkpoints.state_files import CheckpointedSteps
+            from gpusched_dsl.online.journal.journal import Journal
+
+            record = held.enter_context(Journal.open(journal, header or {}, resume=resume))
+            steps = CheckpointedSteps(record)
+        loop = loop_with(steps)
         lines = held.enter_context(open_lines(source))
         return LiveRun(loop, write, name, clock, record, report_from, defect).run(lines)

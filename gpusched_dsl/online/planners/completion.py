@@ -12,7 +12,6 @@ from msgspec import structs
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues, nonzero_values
-from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.tightening.open_part import open_part
 from gpusched_dsl.ir.problem import Problem
@@ -70,6 +69,8 @@ class PlanCompletion:
 
         store = structs.replace(instance.store, variables=dict(instance.store.variables), point=None)
         limit = MOST_SECONDS if seconds is None else max(seconds, LEAST_SECONDS)
+        from gpusched_dsl.compiling.lowering.ground import ground
+
         problem = ground(instance.scenario.model, store, self.permissions.limits(), plan.values)
         problem = open_part(_without_decided_rows(problem))
         solved = solve_problem(problem, guard(JUDGE, everything=True), structs.replace(self.options, time_limit=limit))

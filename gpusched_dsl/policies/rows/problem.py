@@ -12,8 +12,6 @@ from msgspec import structs
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import Fixed
-from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.arrays import Codes, Ints
 from gpusched_dsl.ir.definitions import Conditions
@@ -111,6 +109,9 @@ def side_problem(
 
     Terms without a linear form may have any value: the rows are then weaker than those of the model.
     """
+    from gpusched_dsl.compiling.lowering.ground import ground
+    from gpusched_dsl.compiling.passes.pipeline import reformulate
+
     source = ground(side, structs.replace(store, variables=dict(store.variables), point=None), limits, fixed)
     problem, numbers, rows = source, None, np.arange(source.rows)
     if not source.is_linear:

@@ -13,7 +13,6 @@ from msgspec import structs
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import Fixed
-from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked import (
     CheckedConstraint,
@@ -173,6 +172,8 @@ def _with_fix_lines(
 
     Values that are not linear in the plan state no row.
     """
+    from gpusched_dsl.compiling.lowering.ground import ground
+
     found = side
     for fix in fixes:
         if fix.variable not in side.variables or not fix.value.decision:

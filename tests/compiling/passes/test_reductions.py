@@ -12,7 +12,8 @@ from drafts import Draft
 from random_problems import random_problem
 
 from gpusched_dsl.compiling.passes.fixed_columns import FixedColumns
-from gpusched_dsl.compiling.passes.pipeline import REDUCTIONS, reformulate
+from gpusched_dsl.compiling.passes.pipeline import reformulate
+from gpusched_dsl.compiling.passes.reductions import REDUCTIONS
 from gpusched_dsl.compiling.passes.redundant_rows import RedundantRows
 from gpusched_dsl.compiling.passes.scaling import PowerOfTwoScaling, scaling_of
 from gpusched_dsl.compiling.passes.steps import Target

@@ -164,7 +164,7 @@ def test_files_may_not_lie_outside(folder: Path) -> None:
 
 
 def test_a_file_is_read_once_for_each_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import gpusched_dsl.data.sources.reader as reading
+    import gpusched_dsl.data.sources.formatted as reading
 
     calls: list[object] = []
     original = reading.read_with_format

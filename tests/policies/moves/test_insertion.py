@@ -12,7 +12,8 @@ from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
 from gpusched_dsl.policies.kernels.moves.insertion import insert_job
 from gpusched_dsl.policies.kernels.pricing import PRICES, TOTAL, price
-from gpusched_dsl.policies.local_search import UNLIMITED, improve, shortest_minus_due
+from gpusched_dsl.policies.local_search import improve, shortest_minus_due
+from gpusched_dsl.policies.search import UNLIMITED
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload, copy_of
 
 

@@ -10,8 +10,9 @@ from neighbours import candidates
 from gpusched_dsl.policies.kernels.moves.change import apply, clear, empty_change, name_job
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
-from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, improve, shortest_minus_due
+from gpusched_dsl.policies.local_search import BUILT_IN, improve, shortest_minus_due
 from gpusched_dsl.policies.rules import MOVE_CODES
+from gpusched_dsl.policies.search import UNLIMITED
 from gpusched_dsl.policies.workload import NONE, copy_of
 
 SEVEN = tuple(MOVE_CODES)[:7]  # those of the text

@@ -13,7 +13,8 @@ from gpusched_dsl.policies.kernels.moves.change import apply, empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
 from gpusched_dsl.policies.kernels.moves.ruin_and_recreate import is_separable, repack_node, repack_two
 from gpusched_dsl.policies.kernels.pricing import FIRST_END, TOTAL, price
-from gpusched_dsl.policies.local_search import UNLIMITED, improve, shortest_minus_due
+from gpusched_dsl.policies.local_search import improve, shortest_minus_due
+from gpusched_dsl.policies.search import UNLIMITED
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload, copy_of
 
 MOST_CONTENTS = 4000

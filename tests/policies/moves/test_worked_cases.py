@@ -9,8 +9,9 @@ from move_clusters import Places, workload, written
 from gpusched_dsl.policies.kernels.moves.change import empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation, update_delta_evaluation
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
-from gpusched_dsl.policies.local_search import BUILT_IN, UNLIMITED, improve, shortest_minus_due
+from gpusched_dsl.policies.local_search import BUILT_IN, improve, shortest_minus_due
 from gpusched_dsl.policies.rules import MOVE_CODES
+from gpusched_dsl.policies.search import UNLIMITED
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 
 EVERYTHING = [(name, 10) for name in tuple(MOVE_CODES)[:7]]
