@@ -313,6 +313,8 @@ class _Writer:
             lacking = [at for at in shown if best.free[at] < wanted[at]]
             amounts = [_free_amount(reason.resources[at], best.free[at]) for at in lacking]
             return f", {best.name} has {_joined(amounts, 'and')} free{here}"
+        if not shown:
+            return ""
         [at] = shown
         free = best.free[at]
         if free <= 0:

@@ -51,6 +51,7 @@ def waits(gpus: int, **more: Any) -> ObservedJob:
          "needs 7 workers of 1 GPU each, there is room for 3: 3 on g1"),
         ([waits(7, nodes=2)], "room",
          "needs 7 workers of 1 GPU each, and there is room for it on 2 nodes (g1, g2); the plan keeps it waiting"),
+        ([running("a", g1=9, g2=9), waits(0)], "no room", "needs no resource; g1 runs a"),  # more GPUs than there are
         ([waits(4, misfits={"g1": "no label", "g2": "no label"})], "never",
          "can never run: there is no place for it; no label"),
         ([waits(4, state=JobState.BLOCKED, reason="it is suspended")], "blocked", "it is suspended"),
