@@ -18,7 +18,7 @@ help:
 	@echo "make slow    run the long tests: properties, fuzzing, scale"
 	@echo "make lowest  run a part of the tests with the lowest allowed versions of the dependencies"
 	@echo "make interpreters  run that part with every Python in PYTHONS, 3.11 or later"
-	@echo "make lint    ruff and mypy"
+	@echo "make lint    ruff, and mypy for Linux, Windows and macOS"
 	@echo "make bench   run the benchmarks and print their tables"
 	@echo "make compare-commits BASE=REV   run our own benchmarks with an earlier commit and with this one, print ratios"
 	@echo "make scale   solve large instances, print the results, plot time and memory by size"
@@ -64,6 +64,8 @@ lint: $(VENV)/.has-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 
 bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks

@@ -93,7 +93,7 @@ def follow(*, objects: bool = False) -> Followed:
     out = io.StringIO()
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
         for name, text in FILES.items():
-            Path(folder, name).write_text(text)
+            Path(folder, name).write_text(text, encoding="utf-8")
         before = sys.getprofile()
         sys.setprofile(watch)
         try:

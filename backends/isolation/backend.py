@@ -45,11 +45,12 @@ PROGRAM = """import sys
 sys.path[:] = {path!r}
 from gpusched_dsl.backends.isolation.process import main
 main({name!r}, {factory!r}, {fd}, {life})"""
+KILLED = 9  # the signal; `signal` names it only where there is one
 
 
 def is_supported() -> bool:
     """Whether this platform can hand a pipe to another process in the way that is used here."""
-    return os.name == "posix"
+    return sys.platform != "win32"
 
 
 def guard(name: str, everything: bool = False) -> Backend:
@@ -168,7 +169,7 @@ class SolverProcess:
                 raise
 
     def _wait(self, control: Control, monitor: Monitor) -> Any:
-        if not isinstance(monitor, Exchange):
+        if sys.platform == "win32" or not isinstance(monitor, Exchange):
             return self._receive_result(self._pipe.send_bytes, control, monitor)
         outbox = Outbox(self._pipe)  # both sides may send long points at the same time
         try:
@@ -224,7 +225,7 @@ class SolverProcess:
             code = self._child.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
-            code = -int(signal.SIGKILL)
+            code = -KILLED
         self._error_output.seek(0)
         output = self._error_output.read().decode(errors="replace")
         words = [line.strip() for line in output.splitlines() if line.strip()]

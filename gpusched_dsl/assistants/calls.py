@@ -140,7 +140,7 @@ def _end(process: asyncio.subprocess.Process) -> None:
     """End a process that still runs, with its children."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
-            if os.name == "posix":
+            if sys.platform != "win32":
                 os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()

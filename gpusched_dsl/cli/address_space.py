@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
@@ -14,9 +15,11 @@ OF_A_CORE = 256 * MIB  # that the threads of libraries may reserve
 
 def limited_space() -> int | None:
     """Return the limit of the address space in bytes; None without one."""
+    if sys.platform == "win32":
+        return None
     try:
         import resource
-    except ImportError:  # Windows
+    except ImportError:  # Python of a browser
         return None
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit == resource.RLIM_INFINITY else limit

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from gpusched_dsl.backends.export_names import MATHEMATICS
 from gpusched_dsl.backends.exporters import keeps_objectives, write_problem
@@ -46,7 +46,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     problem = form.problem
     output.report(_losses(problem, options.to))
     if out == STDOUT:
-        with tempfile.TemporaryFile(buffering=0) as file:
+        with tempfile.TemporaryFile(buffering=0) as opened:
+            file = cast("BinaryIO", opened)  # on Windows a wrapper of one
             write_problem(problem, options.to, file, form.comments)
             file.seek(0)
             _copy_out(file)

@@ -62,13 +62,16 @@ class Watchdog:
         )
         messages = [self._text(problem) for problem in (self.late, again, self.over_time, self.over_memory)]
         self._pipe = self._start([str(os.getpid()), str(time or 0), str(memory or 0), *messages])
-        signal.signal(signal.SIGALRM, self._at_time)
+        if sys.platform != "win32":
+            signal.signal(signal.SIGALRM, self._at_time)
         if hasattr(signal, "SIGRTMIN"):
             signal.signal(signal.SIGRTMIN, self._at_memory)
         signal.set_wakeup_fd(self._pipe, warn_on_full_buffer=False)
 
     def _start(self, arguments: list[str]) -> int:
         """Start the process, in a group of its own, so that Ctrl-C does not end it; return the pipe to it."""
+        if sys.platform == "win32":
+            raise OSError("Windows has no such processes")  # `active_watchdog` asks for none there
         script = str(Path(__file__).with_name("watchdog_process.py"))
         read, write = os.pipe()
         try:

@@ -19,7 +19,6 @@ ASK_SECONDS = 1.7  # from the watchdog's own request to the end of the parent
 AGAIN_SECONDS = 1.0  # from a second Ctrl-C to the end of a parent that does not handle it
 MEMORY_POLL = 0.05  # seconds
 PARENT_POLL = 2.0
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 TERM, AGAIN, TIME, MEMORY = range(4)  # places of their messages
 
@@ -35,6 +34,8 @@ class Watch:
 
     def run(self) -> None:
         """Watch until the end of the parent."""
+        if sys.platform == "win32":
+            return  # `active_watchdog` starts none there
         poll = select.poll()
         poll.register(0, select.POLLIN)
         while True:
@@ -47,7 +48,7 @@ class Watch:
             if now >= self.last_call:
                 self.last_call = float("inf")
                 self._ask(signal.SIGALRM, TIME)
-            if self.memory and self.end == float("inf") and used_memory(self.parent) > self.memory:
+            if sys.platform != "darwin" and self._is_too_large():
                 self._ask(signal.SIGRTMIN, MEMORY)
             wait = min(MEMORY_POLL if self.memory else PARENT_POLL, self.end - now, self.last_call - now)
             if poll.poll(max(0.0, wait) * 1000.0 + 1.0):
@@ -56,6 +57,10 @@ class Watch:
                     return
                 for number in received:
                     self._note(number)
+
+    def _is_too_large(self) -> bool:
+        """Whether the parent uses too much memory, and is not being ended."""
+        return self.memory > 0 and self.end == float("inf") and used_memory(self.parent) > self.memory
 
     def _note(self, number: int) -> None:
         if number == signal.SIGTERM:
@@ -78,6 +83,8 @@ class Watch:
             self.end, self.reason = end, reason
 
     def _kill(self) -> None:
+        if sys.platform == "win32":
+            return
         poll = select.poll()
         poll.register(2, select.POLLOUT)
         if any(event & select.POLLOUT for _, event in poll.poll(0)):  # nobody may read it, and it must not make us wait
@@ -90,7 +97,7 @@ def used_memory(parent: int) -> int:
     children: set[str] = set()
     try:
         for thread in os.listdir(f"/proc/{parent}/task"):
-            with open(f"/proc/{parent}/task/{thread}/children") as file:
+            with open(f"/proc/{parent}/task/{thread}/children", encoding="utf-8") as file:
                 children.update(file.read().split())
     except OSError:
         pass  # a thread has just ended, or the system does not tell
@@ -99,9 +106,11 @@ def used_memory(parent: int) -> int:
 
 
 def _resident(process: str) -> int:
+    if sys.platform == "win32":
+        return 0
     try:
-        with open(f"/proc/{process}/statm") as file:
-            return int(file.read().split()[1]) * PAGE
+        with open(f"/proc/{process}/statm", encoding="utf-8") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
         return 0
 

@@ -62,7 +62,7 @@ class DailyReports:
         except OSError as failure:
             self.tell(False, f"there is no report of {day}: {failure.strerror}")
             return
-        if hasattr(os, "setpriority"):
+        if sys.platform != "win32":
             os.setpriority(os.PRIO_PROCESS, process.pid, 10)  # plans come first
         self._running = day, process
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gpusched_dsl.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure, Shared, Work
 from gpusched_dsl.engines.worker import END, RAISED, RESULT
+from gpusched_dsl.language.diagnostics.systems import refuse_windows
 
 PROGRAM = """import sys
 sys.path[:] = {path!r}
@@ -30,7 +31,9 @@ class Child:
     """One worker process and the work it has at present."""
 
     def __init__(self, memory: int | None = None) -> None:
-        """`memory`: the process is ended when it uses more bytes."""
+        """`memory`: the process is ended when it uses more bytes. Raises DiagnosticError (GSM5460) on Windows."""
+        # Pipes cannot be handed over there in this way.
+        refuse_windows("an engine with processes", "run the work in this process: `--engine inline`")
         self.memory = memory
         self.work: Work | None = None
         self._stopped_since: float | None = None
@@ -144,8 +147,10 @@ def _exit_text(code: int) -> str:
 
 def _state_and_memory(pid: int) -> tuple[str, int]:
     """Return the state letter of a process and its resident memory in bytes; of another system `""` and 0."""
+    if sys.platform == "win32":
+        return "", 0
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return fields[0], int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
         return "", 0

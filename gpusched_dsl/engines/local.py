@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
@@ -99,14 +100,15 @@ class LocalEngine:
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
-    try:
+    if sys.platform == "linux":
         return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:
-        return os.cpu_count() or 1
+    return os.cpu_count() or 1
 
 
 def machine_share(workers: int) -> int | None:
     """Return the memory in bytes for each of several workers; None if the system does not tell its memory."""
+    if sys.platform == "win32":
+        return None
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -88,7 +88,15 @@ def _check_submission(script: str) -> None:
 def _command(*words: str, script: str = "") -> subprocess.CompletedProcess[str]:
     """Call a command of Slurm, and give it a script; a command that is not there or does not answer fails."""
     try:
-        return subprocess.run(words, input=script, capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False)
+        return subprocess.run(
+            words,
+            input=script,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=ANSWER_SECONDS,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as failure:
         return subprocess.CompletedProcess(words, 1, "", str(failure))
 

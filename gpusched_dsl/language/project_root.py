@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 MARKER = ".gsdsl-root"
@@ -28,4 +29,4 @@ def _is_marked(folder: Path) -> bool:
         found = os.lstat(folder / MARKER)
     except (OSError, ValueError):
         return False
-    return stat.S_ISREG(found.st_mode) and (os.name != "posix" or found.st_uid in (0, os.getuid()))
+    return stat.S_ISREG(found.st_mode) and (sys.platform == "win32" or found.st_uid in (0, os.getuid()))

@@ -101,6 +101,7 @@ ELSEWHERE = {
     "GSM5421": "drivers/test_broken_plans.py::test_a_plan_that_breaks_a_row_is_not_carried_out",
     "GSM5430": "online/checkpoints/test_damaged_states.py::test_a_damaged_state_is_named_and_left_out",
     "GSM5431": "online/checkpoints/test_damaged_states.py::test_a_folder_that_cannot_be_written",
+    "GSM5460": "test_systems.py::test_what_windows_lacks_is_a_diagnostic",
     "GSM5501": "service/test_service.py::test_what_keeps_a_service_from_starting",
     "GSM5502": "service/test_service.py::test_tokens",
     "GSM5503": "service/test_service.py::test_requests_that_do_not_fit",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from msgspec import Struct, field
 
@@ -25,6 +26,8 @@ TERM = "use fewer elements, variables or values, or choose a backend that suppor
 
 def default_memory() -> int:
     """Return half of the machine's memory, at most 8 GiB; 8 GiB if the system does not report it."""
+    if sys.platform == "win32":
+        return 8 * GIB
     try:
         return min(8 * GIB, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
     except (AttributeError, ValueError, OSError):

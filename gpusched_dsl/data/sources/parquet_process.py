@@ -70,10 +70,12 @@ def read_sheet(data: bytes, sheet: str) -> dict[str, Any]:
 
 def _limit(memory: int) -> None:
     """Limit memory so that allocations that no valid file needs fail before they harm other processes."""
+    if sys.platform == "win32":
+        return  # which has no such limit
     try:
         import resource
 
-        with open("/proc/self/statm") as statm:
+        with open("/proc/self/statm", encoding="ascii") as statm:
             taken = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         wanted = taken + memory

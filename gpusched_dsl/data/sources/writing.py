@@ -56,7 +56,7 @@ def replace_file(path: Path) -> Iterator[Path]:
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         yield beside
-        with beside.open("rb") as file:
+        with beside.open("rb+") as file:  # Windows flushes only files that are open for writing
             os.fsync(file.fileno())
         if target.exists():
             beside.chmod(target.stat().st_mode & 0o777)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -63,6 +64,8 @@ class SlurmCluster:
             return cls(settings.get("partition"), commands)
         if not address.startswith(("http://", "https://", "unix:/")):
             raise ValueError('api: must be "commands", "http://host:port", "https://..." or "unix:/path"')
+        if address.startswith("unix:") and sys.platform == "win32":
+            raise ValueError('api: Windows has no Unix sockets; use "http://host:port"')
         version = settings.get("version", "")
         if not _VERSION.match(version):
             raise ValueError('version: is needed with REST, such as "v0.0.40"')

@@ -355,6 +355,7 @@ CODES: dict[str, str] = {
     "GSM5421": "plan is not carried out",
     "GSM5430": "saved state of a run is not used",
     "GSM5431": "states of a run cannot be saved",
+    "GSM5460": "function is missing on this system",
     "GSM5501": "service cannot start",
     "GSM5502": "request without a valid token",
     "GSM5503": "unknown session or path",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -71,9 +72,10 @@ def create(path: Path, header: Json) -> None:
 
 def _flush(path: Path) -> None:
     """Flush a file, or the names in a folder, to disk."""
-    if path.is_dir() and os.name == "nt":
+    folder = path.is_dir()
+    if folder and sys.platform == "win32":
         return  # folders cannot be opened there; its file systems log renames
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)  # Windows flushes only files that are open for writing
     try:
         os.fsync(handle)
     finally:

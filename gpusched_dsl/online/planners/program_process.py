@@ -7,6 +7,7 @@ import selectors
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import weakref
@@ -17,6 +18,7 @@ from typing import IO, NoReturn
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.systems import refuse_windows
 
 CODE = "GSM7013"
 LONGEST_LINE = 16 * 1024 * 1024  # bytes
@@ -45,7 +47,9 @@ class ProgramProcess:
     """A running program. Its standard error goes to a file, whose end diagnostics show."""
 
     def __init__(self, name: str, command: Sequence[str]) -> None:
-        """Start the program. Raises DiagnosticError (GSM7013) if it cannot be started."""
+        """Start the program. Raises DiagnosticError: GSM7013 if it cannot be started, GSM5460 on Windows."""
+        # Windows cannot wait for a pipe with a limit of time.
+        refuse_windows("a program as a method", "use a policy, or a method from Python")
         self.name = name
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `_end`)
         try:
@@ -58,8 +62,9 @@ class ProgramProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
-        os.set_blocking(self._input, False)
-        os.set_blocking(self._output, False)
+        if sys.platform != "win32":
+            os.set_blocking(self._input, False)
+            os.set_blocking(self._output, False)
         self._lines: deque[bytes] = deque()
         self._rest = bytearray()
         self._finalizer = weakref.finalize(self, _end, self._process, self._errors)
@@ -147,7 +152,8 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
             pipe.close()
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+    if sys.platform != "win32":
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     errors.close()

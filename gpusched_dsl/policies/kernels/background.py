@@ -56,6 +56,8 @@ def request(kernel: _Compilable, signature: tuple[Any, ...]) -> CompileRequest:
     function = kernel.py_func
     if "<locals>" in function.__qualname__ or function.__module__ == "__main__":
         return CompileRequest(None, 0)  # nothing that another process could find
+    if sys.platform == "win32":
+        return CompileRequest(None, 0)  # pipes cannot be read there without waiting, before Python 3.12
     if _child is None or _child.process_id != os.getpid():
         try:
             _child = _Child()
@@ -81,7 +83,8 @@ class _Child:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
-        os.set_blocking(self._output.fileno(), False)
+        if sys.platform != "win32":
+            os.set_blocking(self._output.fileno(), False)
         self._answers = b""
         self._requests = 0
         atexit.register(self._end)
@@ -128,11 +131,11 @@ def serve() -> None:
 @contextlib.contextmanager
 def _one_at_a_time() -> Iterator[None]:
     """Wait until no other child compiles, where the system has locks of files."""
-    try:
-        import fcntl
-    except ImportError:
+    if sys.platform == "win32":
         yield
         return
-    with Path(machine_code.cache_folder() / "lock").open("w") as file:
+    import fcntl
+
+    with Path(machine_code.cache_folder() / "lock").open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
