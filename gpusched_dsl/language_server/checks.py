@@ -13,8 +13,8 @@ from gpusched_dsl.language.blocks.online.online_block import check_online
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.blocks.tests.test_block import check_test
 from gpusched_dsl.language.checking import check_model, variants
-from gpusched_dsl.language.checking.flatten import ModelKey, StatementMemos
 from gpusched_dsl.language.checking.total_size import allow_size
+from gpusched_dsl.language.checking.workspace_blocks import ModelKey, StatementMemos
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario

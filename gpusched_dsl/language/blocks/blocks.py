@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.known_methods import with_names
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 if TYPE_CHECKING:
-    from gpusched_dsl.language.blocks.campaigns.campaign import HasCampaigns, RunObstacles
-    from gpusched_dsl.language.blocks.policies.policy import HasPolicies
+    from gpusched_dsl.language.blocks.campaigns.campaign import RunObstacles
     from gpusched_dsl.language.checked_online import CheckedOnline
     from gpusched_dsl.language.checked_policy import CheckedPolicy
 
-    class HasBlocks(HasCampaigns, HasPolicies, Protocol):
-        """The part of a workspace that is needed here."""
-
-        @property
-        def tests(self) -> Mapping[str, tree.Test]: ...
-
 
 def check_blocks(
-    workspace: HasBlocks,
+    workspace: Workspace,
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None = None,
     known_measures: Collection[str] | None = None,
@@ -59,7 +52,7 @@ def check_blocks(
 
 
 def _require_calendar(
-    workspace: HasBlocks, block: CheckedOnline | CheckedPolicy | None, diagnostics: Diagnostics
+    workspace: Workspace, block: CheckedOnline | CheckedPolicy | None, diagnostics: Diagnostics
 ) -> None:
     if block is None:
         return

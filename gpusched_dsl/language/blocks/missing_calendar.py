@@ -6,12 +6,12 @@ from gpusched_dsl.language.blocks.policies.policy import lineage
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking.clock_functions import first_clock_function
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.calendars import EXAMPLE
 from gpusched_dsl.language.scenarios.scenario import (
     CheckedScenario,
-    HasScenarios,
     check_scenario,
     missing_targets,
 )
@@ -22,7 +22,7 @@ SHOWN = 3
 
 
 def warn_of_missing_calendar(
-    workspace: HasScenarios, block: CheckedOnline | CheckedPolicy, diagnostics: Diagnostics
+    workspace: Workspace, block: CheckedOnline | CheckedPolicy, diagnostics: Diagnostics
 ) -> None:
     """Report (GSM1692, warning) a block that needs dates if it has scenarios with all data, and none states a calendar.
 
@@ -59,7 +59,7 @@ def _need(block: CheckedOnline | CheckedPolicy) -> tuple[str, Span] | None:
     return None if function is None else (f"`{function.name}`", function.span)
 
 
-def _scenarios_of(workspace: HasScenarios, model: str) -> list[CheckedScenario]:
+def _scenarios_of(workspace: Workspace, model: str) -> list[CheckedScenario]:
     """Return the scenarios with all data of a model and of those that extend it."""
     checked = (check_scenario(workspace, name, {}, Diagnostics()) for name in workspace.scenarios)
     return [

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
@@ -32,14 +33,8 @@ MAX_CHAIN = 50  # blocks that extend each other
 ONLINE = BlockKind("online block", "online blocks", "GSM1624", "GSM1624")
 
 
-class MayHold(Protocol):
-    """A workspace with files that may not have been read."""
-
-    def may_hold(self, name: str) -> bool: ...
-
-
 def chain_of(
-    workspace: MayHold, blocks: Mapping[str, B], block: B, kind: BlockKind, diagnostics: Diagnostics
+    workspace: Workspace, blocks: Mapping[str, B], block: B, kind: BlockKind, diagnostics: Diagnostics
 ) -> list[B] | None:
     """The block preceded by all that it extends, the oldest first.
 

@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking.extends import MODEL, chain_of
 from gpusched_dsl.language.checking.inheritance import Merger, report_duplicate
-from gpusched_dsl.language.checking.statement_memo import StatementMemo
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, did_you_mean
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
+from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.diagnostics.similar_names import listed
 from gpusched_dsl.language.source import Span
-
-# Checked models by name and choices of options, with their diagnostics.
-ModelKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
-CheckedModels: TypeAlias = dict[ModelKey, tuple[CheckedModel | None, tuple[Diagnostic, ...]]]
-StatementMemos: TypeAlias = dict[ModelKey, StatementMemo]
-
-
-class HasModels(Protocol):
-    """The part of a workspace that is needed here: its models by name, unreadable ones, and checked ones.
-
-    `memos` has the results for statements of the last check of each model; None unless models are checked repeatedly.
-    """
-
-    @property
-    def models(self) -> Mapping[str, tree.ModelBlock]: ...
-
-    @property
-    def lost(self) -> Mapping[str, Span]: ...
-
-    @property
-    def checked(self) -> CheckedModels: ...
-
-    @property
-    def memos(self) -> StatementMemos | None: ...
-
-    def may_hold(self, name: str) -> bool: ...
 
 
 class FlatModel(Struct, frozen=True):
@@ -71,7 +43,7 @@ class FlatModel(Struct, frozen=True):
 
 
 def flatten(
-    workspace: HasModels,
+    workspace: Workspace,
     model_name: str,
     options: Mapping[str, str],
     diagnostics: Diagnostics,
@@ -98,13 +70,13 @@ def flatten(
     return FlatModel(model.name.text, model.name.span, statements, choices, decls, merger.names, model.doc)
 
 
-def declared_options(workspace: HasModels, model_name: str) -> dict[str, tree.OptionDecl]:
+def declared_options(workspace: Workspace, model_name: str) -> dict[str, tree.OptionDecl]:
     """Return the options of a model and of those that it extends; none if it is unknown."""
     chain = _chain(workspace, model_name, Diagnostics())
     return {} if chain is None else _options(chain, Diagnostics())
 
 
-def _chain(workspace: HasModels, name: str, diagnostics: Diagnostics) -> list[tree.ModelBlock] | None:
+def _chain(workspace: Workspace, name: str, diagnostics: Diagnostics) -> list[tree.ModelBlock] | None:
     """Return the model after those that it extends, the root first."""
     models = workspace.models
     model = models.get(name)

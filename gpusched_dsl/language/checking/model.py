@@ -18,7 +18,7 @@ from gpusched_dsl.language.checking import declarations
 from gpusched_dsl.language.checking.decompositions import check_decomposition
 from gpusched_dsl.language.checking.dependencies import Ordered, order
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
-from gpusched_dsl.language.checking.flatten import FlatModel, HasModels, declared_options, flatten
+from gpusched_dsl.language.checking.flatten import FlatModel, declared_options, flatten
 from gpusched_dsl.language.checking.goals import (
     check_check,
     check_constraint,
@@ -29,6 +29,7 @@ from gpusched_dsl.language.checking.semicontinuous import Semicontinuous, with_c
 from gpusched_dsl.language.checking.statement_memo import StatementMemo, TrackedNames
 from gpusched_dsl.language.checking.strict_comparisons import refuse_strict_comparisons
 from gpusched_dsl.language.checking.symbols import Symbols
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
@@ -38,7 +39,7 @@ _Statement = TypeVar("_Statement", bound=tree.Statement)
 
 
 def check_model(
-    workspace: HasModels,
+    workspace: Workspace,
     model_name: str,
     options: Mapping[str, str],
     diagnostics: Diagnostics,
@@ -77,14 +78,14 @@ def _check(
         return None, tuple(found)
 
 
-def check_workspace(workspace: HasModels, diagnostics: Diagnostics) -> None:
+def check_workspace(workspace: Workspace, diagnostics: Diagnostics) -> None:
     """Checks every model with the defaults of its options and with every other choice of each of them."""
     for name in workspace.models:
         for options in variants(workspace, name):
             check_model(workspace, name, options, diagnostics)
 
 
-def variants(workspace: HasModels, name: str) -> Iterator[dict[str, str]]:
+def variants(workspace: Workspace, name: str) -> Iterator[dict[str, str]]:
     """Yield the options of a model by default (none is named), and each other choice."""
     yield {}
     for option, decl in declared_options(workspace, name).items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 Block: TypeAlias = tree.ModelBlock | tree.Scenario | tree.Policy | tree.Online
@@ -13,23 +14,7 @@ Block: TypeAlias = tree.ModelBlock | tree.Scenario | tree.Policy | tree.Online
 MOST_STATEMENTS = 500_000  # of all blocks, inherited ones counted again: about a minute
 
 
-class HasBlocks(Protocol):
-    """The part of a workspace that is needed here."""
-
-    @property
-    def models(self) -> Mapping[str, tree.ModelBlock]: ...
-
-    @property
-    def scenarios(self) -> Mapping[str, tree.Scenario]: ...
-
-    @property
-    def policies(self) -> Mapping[str, tree.Policy]: ...
-
-    @property
-    def onlines(self) -> Mapping[str, tree.Online]: ...
-
-
-def allow_size(workspace: HasBlocks, diagnostics: Diagnostics) -> bool:
+def allow_size(workspace: Workspace, diagnostics: Diagnostics) -> bool:
     """Return whether a workspace is small enough to be checked; report GSM6031 if it is not."""
     total = 0
     tables: list[Mapping[str, Block]] = [workspace.models, workspace.scenarios, workspace.policies, workspace.onlines]

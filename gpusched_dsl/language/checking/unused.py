@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 from gpusched_dsl.language import tree
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.tree_walk import nodes_in
 
 
-class HasFiles(Protocol):
-    """A workspace: its files, the main one first."""
-
-    @property
-    def files(self) -> Sequence[tree.File]: ...
-
-
-def warn_of_unused(workspace: HasFiles, diagnostics: Diagnostics) -> None:
+def warn_of_unused(workspace: Workspace, diagnostics: Diagnostics) -> None:
     """Warn (GSM1421) of each variable of the main file whose name occurs nowhere else in the files.
 
     Any other occurrence counts, also in a policy or a test: a false warning is worse than one that is missed. Sets and

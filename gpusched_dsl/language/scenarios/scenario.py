@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from msgspec import Struct, structs
 
@@ -11,7 +10,8 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.checking.extends import SCENARIO, chain_of
-from gpusched_dsl.language.checking.flatten import HasModels, declared_options
+from gpusched_dsl.language.checking.flatten import declared_options
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment
@@ -36,13 +36,6 @@ from gpusched_dsl.language.scenarios.statements import AssignmentTable, report_t
 from gpusched_dsl.language.source import Span
 
 
-class HasScenarios(HasModels, Protocol):
-    """The part of a workspace that is needed here."""
-
-    @property
-    def scenarios(self) -> Mapping[str, tree.Scenario]: ...
-
-
 class CheckedScenario(Struct, frozen=True):
     """A scenario with its inheritance resolved.
 
@@ -60,7 +53,7 @@ class CheckedScenario(Struct, frozen=True):
 
 
 def check_scenario(
-    workspace: HasScenarios,
+    workspace: Workspace,
     name: str,
     overrides: Mapping[str, str],
     diagnostics: Diagnostics,
@@ -94,7 +87,7 @@ def scenario_title(model: str, scenario: str) -> str:
     return f"{model}, scenario {scenario}" if scenario not in ("", model) else model
 
 
-def states_calendar(workspace: HasScenarios, name: str) -> bool:
+def states_calendar(workspace: Workspace, name: str) -> bool:
     """Whether a scenario, or one that it extends, states a calendar."""
     return has_calendar(_chain(workspace, name, None, Diagnostics()) or [])
 
@@ -121,7 +114,7 @@ _OF_DATA = GeneratorArgument | DataPathArgument
 
 
 def _check(
-    workspace: HasScenarios,
+    workspace: Workspace,
     name: str,
     settings: Sequence[tree.NamedArgument],
     patches: Sequence[tree.Assign],
@@ -243,7 +236,7 @@ def _is_path_of_data(setting: DataPathArgument, chain: Sequence[tree.Scenario], 
 # --- which scenarios, which model ------------------------------------------------------------------------------------
 
 
-def _chain(workspace: HasScenarios, name: str, at: Span | None, diagnostics: Diagnostics) -> list[tree.Scenario] | None:
+def _chain(workspace: Workspace, name: str, at: Span | None, diagnostics: Diagnostics) -> list[tree.Scenario] | None:
     """The scenario preceded by all that it extends, the oldest first.
 
     The name of a model stands for a scenario of the model without statements.
@@ -268,7 +261,7 @@ def _chain(workspace: HasScenarios, name: str, at: Span | None, diagnostics: Dia
 
 
 def _model_name(
-    workspace: HasScenarios, chain: Sequence[tree.Scenario], diagnostics: Diagnostics
+    workspace: Workspace, chain: Sequence[tree.Scenario], diagnostics: Diagnostics
 ) -> tree.Identifier | None:
     """The model of the newest scenario that names one; it must be that of the older ones, or extend it."""
     name: tree.Identifier | None = None
@@ -308,7 +301,7 @@ def _model_name(
     return name
 
 
-def _ancestry(workspace: HasScenarios, name: str) -> set[str]:
+def _ancestry(workspace: Workspace, name: str) -> set[str]:
     """A model and all that it extends."""
     found: set[str] = set()
     while name in workspace.models and name not in found:

@@ -10,7 +10,8 @@ from pathlib import PurePath
 from typing import TypeVar
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.checking.flatten import FlatModel, HasModels, flatten
+from gpusched_dsl.language.checking.flatten import FlatModel, flatten
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.tree_walk import nodes_in
@@ -73,7 +74,7 @@ class Formulation:
     variants: tuple[Variant, ...]
 
 
-def formulation(workspace: HasModels, model: str, options: Mapping[str, str] | None = None) -> Formulation:
+def formulation(workspace: Workspace, model: str, options: Mapping[str, str] | None = None) -> Formulation:
     """Return the formulation of a model with options (else the defaults); raise DiagnosticError for errors."""
     flat = _flat(workspace, model, options or {})
     base = FormulationWriter(flat)
@@ -109,7 +110,7 @@ def formulation(workspace: HasModels, model: str, options: Mapping[str, str] | N
     )
 
 
-def _flat(workspace: HasModels, model: str, options: Mapping[str, str]) -> FlatModel:
+def _flat(workspace: Workspace, model: str, options: Mapping[str, str]) -> FlatModel:
     found = Diagnostics()
     flat = flatten(workspace, model, options, found)
     found.raise_if_errors()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec import structs
 
@@ -31,28 +31,19 @@ from gpusched_dsl.language.blocks.campaigns.methods import (
 )
 from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, settings_of, used_names
 from gpusched_dsl.language.blocks.known_methods import refused_option
-from gpusched_dsl.language.blocks.online.online_block import HasOnlines, check_online
+from gpusched_dsl.language.blocks.online.online_block import check_online
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import CheckedOnline
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, Label, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.scenario import HasScenarios, check_scenario
+from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.counting import count_text
 
 MOST_CHECKED = 64  # combinations of values with which each scenario is checked
 S = TypeVar("S", bound=tree.Statement)
 RunObstacles: TypeAlias = Callable[[GridRun, CheckedModel], Sequence[Diagnostic]]
-
-
-class HasCampaigns(HasScenarios, HasOnlines, Protocol):
-    """The part of a workspace that is needed here."""
-
-    @property
-    def campaigns(self) -> Mapping[str, tree.Campaign]: ...
-
-    @property
-    def incomplete(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +66,7 @@ class CheckedCampaign:
 
 
 def check_campaign(
-    workspace: HasCampaigns,
+    workspace: Workspace,
     campaign: tree.Campaign,
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None = None,
@@ -95,7 +86,7 @@ def check_campaign(
 
 
 def _check(
-    workspace: HasCampaigns,
+    workspace: Workspace,
     campaign: tree.Campaign,
     found: Diagnostics,
     methods: Collection[str] | None,
@@ -136,7 +127,7 @@ def _of(campaign: tree.Campaign, kind: type[S]) -> tuple[S, ...]:
 # --- names -----------------------------------------------------------------------------------------------------------
 
 
-def _check_model(workspace: HasCampaigns, campaign: tree.Campaign, found: Diagnostics) -> None:
+def _check_model(workspace: Workspace, campaign: tree.Campaign, found: Diagnostics) -> None:
     model = campaign.model
     if model is not None and model.text not in workspace.models and not workspace.may_hold(model.text):
         found.error(
@@ -149,7 +140,7 @@ def _check_model(workspace: HasCampaigns, campaign: tree.Campaign, found: Diagno
 
 
 def _check_grids(
-    workspace: HasCampaigns,
+    workspace: Workspace,
     campaign: tree.Campaign,
     grids: Sequence[tree.GridRuns],
     factors: Mapping[str, Span],
@@ -180,9 +171,7 @@ def _check_grids(
             check_method(method, grid.verb, factors, methods, found)
 
 
-def _check_online(
-    workspace: HasCampaigns, name: tree.Identifier, factors: Mapping[str, Span], found: Diagnostics
-) -> None:
+def _check_online(workspace: Workspace, name: tree.Identifier, factors: Mapping[str, Span], found: Diagnostics) -> None:
     if name.text not in workspace.onlines and name.text not in factors and not workspace.may_hold(name.text):
         found.error(
             "GSM6019",
@@ -235,7 +224,7 @@ def _warn_of_unused(
 
 
 def _check_scenarios(
-    workspace: HasCampaigns, campaign: tree.Campaign, checked: CheckedCampaign, found: Diagnostics
+    workspace: Workspace, campaign: tree.Campaign, checked: CheckedCampaign, found: Diagnostics
 ) -> dict[tuple[str, str], CheckedModel] | None:
     """Check each scenario with the settings of some combinations of values.
 
@@ -258,7 +247,7 @@ def _check_scenarios(
 
 
 def _onlines(
-    workspace: HasCampaigns, checked: CheckedCampaign, models: Mapping[tuple[str, str], CheckedModel]
+    workspace: Workspace, checked: CheckedCampaign, models: Mapping[tuple[str, str], CheckedModel]
 ) -> list[CheckedOnline | None]:
     """Return the blocks by which the campaign runs its models; None for a block with errors."""
     names: dict[str, None] = {}
@@ -278,7 +267,7 @@ def _onlines(
 
 
 def _check_model_of(
-    workspace: HasCampaigns, campaign: tree.Campaign, name: str, model: CheckedModel, at: Span, found: Diagnostics
+    workspace: Workspace, campaign: tree.Campaign, name: str, model: CheckedModel, at: Span, found: Diagnostics
 ) -> None:
     wanted, seen = campaign.model, {model.name}
     if wanted is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from msgspec import structs
 
@@ -15,7 +15,7 @@ from gpusched_dsl.language.blocks.online.environment import EnvironmentLines, un
 from gpusched_dsl.language.blocks.online.inheritance import merge
 from gpusched_dsl.language.blocks.online.names import bind, placement_scope, reference_of, with_clock
 from gpusched_dsl.language.blocks.online.state_functions import StateFunctions
-from gpusched_dsl.language.blocks.policies.policy import HasPolicies, model_of
+from gpusched_dsl.language.blocks.policies.policy import model_of
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -38,6 +38,7 @@ from gpusched_dsl.language.checking.conversion import because_declared, unit_in
 from gpusched_dsl.language.checking.extends import ONLINE, chain_of
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.checking.symbols import slots_of
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
@@ -47,15 +48,8 @@ S = TypeVar("S", bound=tree.Statement)
 _SLOT_WORDS = ("slot", "slots")
 
 
-class HasOnlines(HasPolicies, Protocol):
-    """The part of a workspace that is needed here."""
-
-    @property
-    def onlines(self) -> Mapping[str, tree.Online]: ...
-
-
 def check_online(
-    workspace: HasOnlines, online: tree.Online, diagnostics: Diagnostics, model: CheckedModel | None = None
+    workspace: Workspace, online: tree.Online, diagnostics: Diagnostics, model: CheckedModel | None = None
 ) -> CheckedOnline | None:
     """An online block with those that it extends, for `model` (None: its own model with the defaults of its options).
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.draws import check_draw
 from gpusched_dsl.language.blocks.policies.gangs import check_gang_rules
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, PolicyLines
+from gpusched_dsl.language.blocks.policies.inheritance import PolicyLines
 from gpusched_dsl.language.blocks.policies.memory import VERBS as LAST
 from gpusched_dsl.language.blocks.policies.memory import MemoryLines
 from gpusched_dsl.language.blocks.policies.names import (
@@ -38,6 +38,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking, 
 from gpusched_dsl.language.checking import ExpressionChecker, Scope, Symbols
 from gpusched_dsl.language.checking.declarations import check_let
 from gpusched_dsl.language.checking.dependencies import order
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
@@ -53,7 +54,7 @@ class PolicyChecker:
 
     def __init__(
         self,
-        workspace: HasPolicies,
+        workspace: Workspace,
         model: CheckedModel,
         diagnostics: Diagnostics,
         partial: bool,

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of_policy, merge
+from gpusched_dsl.language.blocks.policies.inheritance import chain_of_policy, merge
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.blocks.policies.rule_table import RULES
 from gpusched_dsl.language.blocks.policies.steps import DRAW_TARGETS, draw_line, steps_of, text_of
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
@@ -64,7 +65,7 @@ def policy_in_words(policy: CheckedPolicy, after_steps: Sequence[str] = ()) -> l
     return words
 
 
-def policies_of(workspace: HasPolicies) -> list[PolicyListing]:
+def policies_of(workspace: Workspace) -> list[PolicyListing]:
     """All policies of a workspace and its imports, in the order in which they were read."""
     return [_make_listing(workspace, policy) for policy in workspace.policies.values()]
 
@@ -115,7 +116,7 @@ def settings_of(policy: CheckedPolicy) -> list[Setting]:
 # --- listing ---------------------------------------------------------------------------------------------------------
 
 
-def _make_listing(workspace: HasPolicies, policy: tree.Policy) -> PolicyListing:
+def _make_listing(workspace: Workspace, policy: tree.Policy) -> PolicyListing:
     checked = check_policy(workspace, policy, Diagnostics())
     chain = chain_of_policy(workspace, policy, Diagnostics()) or [policy]
     written = merge(chain, Diagnostics()).sources

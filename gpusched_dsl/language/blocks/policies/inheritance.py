@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from msgspec import Struct, field
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked_policy import PolicyLine
 from gpusched_dsl.language.checking.extends import POLICY, chain_of, statements_of
-from gpusched_dsl.language.checking.flatten import HasModels
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-
-
-class HasPolicies(HasModels, Protocol):
-    """The part of a workspace that is needed here; `damaged` are names of blocks with an unreadable statement."""
-
-    @property
-    def policies(self) -> Mapping[str, tree.Policy]: ...
-
-    @property
-    def damaged(self) -> frozenset[str]: ...
 
 
 class PolicyLines(Struct, frozen=True):
@@ -34,7 +23,7 @@ class PolicyLines(Struct, frozen=True):
     sources: dict[str, PolicyLine] = field(default_factory=dict)
 
 
-def chain_of_policy(workspace: HasPolicies, policy: tree.Policy, diagnostics: Diagnostics) -> list[tree.Policy] | None:
+def chain_of_policy(workspace: Workspace, policy: tree.Policy, diagnostics: Diagnostics) -> list[tree.Policy] | None:
     """Return the policy after those that it extends, oldest first; None if one of them is missing."""
     return chain_of(workspace, workspace.policies, policy, POLICY, diagnostics)
 

@@ -7,17 +7,17 @@ from collections.abc import Collection, Sequence
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.checker import PolicyChecker
 from gpusched_dsl.language.blocks.policies.history import check_history
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of_policy, merge
+from gpusched_dsl.language.blocks.policies.inheritance import chain_of_policy, merge
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking import check_model
-from gpusched_dsl.language.checking.flatten import HasModels
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
 def check_policy(
-    workspace: HasPolicies,
+    workspace: Workspace,
     policy: tree.Policy,
     diagnostics: Diagnostics,
     model: CheckedModel | None = None,
@@ -62,7 +62,7 @@ def _model_name(chain: Sequence[tree.Policy], diagnostics: Diagnostics) -> tree.
 
 
 def _fits_model(
-    workspace: HasModels,
+    workspace: Workspace,
     chain: Sequence[tree.Policy],
     name: tree.Identifier,
     model: CheckedModel | None,
@@ -89,7 +89,7 @@ def _fits_model(
     return True
 
 
-def lineage(workspace: HasModels, name: str) -> tuple[str, ...] | None:
+def lineage(workspace: Workspace, name: str) -> tuple[str, ...] | None:
     """Return a model and those that it extends; None if one of them is missing or they are circular."""
     names = [name]
     while (model := workspace.models.get(names[-1])) is not None:
@@ -101,7 +101,7 @@ def lineage(workspace: HasModels, name: str) -> tuple[str, ...] | None:
     return None
 
 
-def model_of(workspace: HasModels, name: tree.Identifier, diagnostics: Diagnostics) -> CheckedModel | None:
+def model_of(workspace: Workspace, name: tree.Identifier, diagnostics: Diagnostics) -> CheckedModel | None:
     """Return the model with default options; errors of the model are reported by its own check."""
     if name.text not in workspace.models and workspace.may_hold(name.text):
         return None
@@ -117,4 +117,4 @@ def model_of(workspace: HasModels, name: tree.Identifier, diagnostics: Diagnosti
     return check_model(workspace, name.text, {}, Diagnostics())
 
 
-__all__ = ["HasPolicies", "check_policy", "lineage", "model_of"]
+__all__ = ["check_policy", "lineage", "model_of"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies, chain_of_policy, merge
+from gpusched_dsl.language.blocks.policies.inheritance import chain_of_policy, merge
 from gpusched_dsl.language.blocks.policies.scope import clock_unit
 from gpusched_dsl.language.blocks.policies.values import Values
 from gpusched_dsl.language.blocks.tests.test_block import check_method_call
 from gpusched_dsl.language.checked import CheckedModel, Constant, TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedFutures, CheckedMember, CheckedPortfolio
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 
@@ -32,7 +33,7 @@ class PortfolioLines:
     """Checks the lines of one portfolio. `known` are the names of all solvers and policies; None: any name."""
 
     def __init__(
-        self, workspace: HasPolicies, values: Values, model: CheckedModel, known: Collection[str] | None
+        self, workspace: Workspace, values: Values, model: CheckedModel, known: Collection[str] | None
     ) -> None:
         self.workspace, self.values, self.model, self.known = workspace, values, model, known
         self.diagnostics: Diagnostics = values.checker.diagnostics

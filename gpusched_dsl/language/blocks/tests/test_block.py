@@ -14,9 +14,10 @@ from gpusched_dsl.language.checked import CheckedModel, Numeric, TextType, Typed
 from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.checking.kinds import numeric_type
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.scenarios.scenario import CheckedScenario, HasScenarios, check_scenario
+from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, factor, unit_of
 
@@ -62,7 +63,7 @@ class CheckedTest(Struct, frozen=True):
 
 
 def check_test(
-    workspace: HasScenarios,
+    workspace: Workspace,
     test: tree.Test,
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None = None,
@@ -78,7 +79,7 @@ def check_test(
 
 
 def _solves(
-    workspace: HasScenarios,
+    workspace: Workspace,
     test: tree.Test,
     diagnostics: Diagnostics,
     known_methods: Collection[str] | None,

@@ -14,12 +14,12 @@ from gpusched_dsl.language.blocks.online.carry_analysis.linking import prove_lin
 from gpusched_dsl.language.blocks.online.carry_analysis.slot_times import prove_slot_times
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import WindowView
 from gpusched_dsl.language.blocks.online.carry_analysis.totals import prove_totals
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.checked_online import CheckedOnline
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 
-def prove(online: CheckedOnline, diagnostics: Diagnostics, workspace: HasPolicies | None = None) -> None:
+def prove(online: CheckedOnline, diagnostics: Diagnostics, workspace: Workspace | None = None) -> None:
     """Report the errors between an online block and its model: GSM1642 to GSM1656, GSM1696.
 
     `workspace` has the policies that may read carried values, and the fallbacks of blocks; without it they are not

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.online.carry_analysis.integrality import is_implied_integer
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import WindowView, variables_in
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.checked import (
     Arithmetic,
     CheckedParam,
@@ -29,13 +28,14 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checked_online import CheckedCarry, CheckedOnline
 from gpusched_dsl.language.checking.kinds import numeric_type
 from gpusched_dsl.language.checking.walk import Part, children, walk
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.tree_walk import nodes_in
 
 
 def prove_carries(
-    online: CheckedOnline, view: WindowView, diagnostics: Diagnostics, workspace: HasPolicies | None
+    online: CheckedOnline, view: WindowView, diagnostics: Diagnostics, workspace: Workspace | None
 ) -> None:
     """Report GSM1647 (never read), GSM1648 (fractions) and GSM1649 (not the executed decisions)."""
     carries = _Carries(online, view, diagnostics)
@@ -101,7 +101,7 @@ def _params(part: Part) -> Iterates[str]:
     return (p.name for p in walk(part) if isinstance(p, ParamRef))
 
 
-def _names_of_policies(workspace: HasPolicies) -> Iterates[str]:
+def _names_of_policies(workspace: Workspace) -> Iterates[str]:
     for policy in workspace.policies.values():
         yield from (n.text for n in nodes_in(policy, tree.Name))
         yield from (n.name.text for n in nodes_in(policy, tree.Subscript))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from gpusched_dsl.language.blocks.online.carry_analysis.slots import WindowView
 from gpusched_dsl.language.blocks.online.slot_counts import slot_count_errors
-from gpusched_dsl.language.blocks.policies.inheritance import HasPolicies
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked import (
     CheckedPlacementItem,
@@ -19,6 +18,7 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checked_online import CheckedCharge, CheckedOnline
 from gpusched_dsl.language.checking.walk import walk
+from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.units import UNITS, Unit
@@ -29,9 +29,7 @@ _LOST = {
 }
 
 
-def prove_jobs(
-    online: CheckedOnline, view: WindowView, diagnostics: Diagnostics, workspace: HasPolicies | None
-) -> None:
+def prove_jobs(online: CheckedOnline, view: WindowView, diagnostics: Diagnostics, workspace: Workspace | None) -> None:
     """Report GSM1650 and GSM1651 (progress), GSM1652 (times), GSM1654 (charges) and GSM1655 (fallback)."""
     jobs = _Jobs(online, view, diagnostics)
     if online.arrival is not None:
@@ -155,7 +153,7 @@ class _Jobs:
 
     # --- fallback ----------------------------------------------------------------------------------------------------
 
-    def check_fallback(self, workspace: HasPolicies, name: str) -> None:
+    def check_fallback(self, workspace: Workspace, name: str) -> None:
         """Check that a policy of the text fits the model; a policy of the library is checked when the block runs."""
         policy = workspace.policies[name]
         diagnostics = Diagnostics()
