@@ -159,7 +159,7 @@ def _evidence(paper: Paper, claim: Claim, finding: Finding) -> list[str]:
     if finding.runs is not None:
         runs = ["", _filled(f"*Runs:* {count_of(paper, claim, finding)}: {_runs(claim, finding, finding.runs)}")]
     commands = [_command(paper, claim, None)]
-    if finding.runs is not None and len(finding.runs) != _complete_size(paper, claim):
+    if finding.runs is not None and 0 < len(finding.runs) != _complete_size(paper, claim):
         commands = [_command(paper, claim, finding.runs), "", f"# Full size\n{commands[0]}"]
     return [*runs, "", "```sh", *commands, "```"]
 
@@ -197,7 +197,8 @@ def _runs(claim: Claim, finding: Finding, runs: pl.DataFrame) -> str:
     """Return the methods, sizes, seeds and statuses of the runs."""
     methods = ", ".join(claim.methods) or "all methods"
     parts = [f"{claim.measure} of {methods}"]
-    parts += [f"{name} {', '.join(_text(value) for value in _values(runs, name))}" for name in factors_of(runs)]
+    values = {name: ", ".join(_text(value) for value in _values(runs, name)) for name in factors_of(runs)}
+    parts += [f"{name} {text}" for name, text in values.items() if text]
     seeds = runs["seed"].drop_nulls().n_unique()
     if seeds:
         parts.append(count_text(seeds, "seed"))

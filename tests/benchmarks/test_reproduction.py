@@ -168,11 +168,26 @@ def test_runs_without_a_valid_plan_for_all_jobs_do_not_count(status: str, measur
     assert status_text(nothing) == f"not counted: 18 {status}"
 
 
+def test_runs_at_a_limit_do_not_count_for_claims_about_optima() -> None:
+    """A plan that a solver has when it stops is no optimum, so that a difference to another method says little."""
+    stopped = (pl.col("method") == "Ours") & (pl.col("seed") > 4)
+    runs = SIX.with_columns(status=pl.when(stopped).then(pl.lit("limit")).otherwise(pl.lit("optimal")))
+    assert find(CLAIM, runs).ours == pytest.approx(1000 / 19)
+    claim = dataclasses.replace(CLAIM, solved=True)
+    finding = find(claim, runs)
+    assert (finding.ours, finding.verdict) == (pytest.approx(50.0), "the runs cannot tell")  # seeds 1 to 4
+    assert status_text(finding) == "12 optimal; not counted: 2 limit"
+    assert "; runs that ended within their gap; " in formula_text(claim)
+    chosen = dataclasses.replace(claim, where={"size": 1})
+    assert "; runs with `size` 1 that ended within their gap; " in formula_text(chosen)
+
+
 def test_the_page_states_runs_that_do_not_count() -> None:
     runs = SIX.with_columns(status=pl.lit("broken"), seconds=pl.lit(1.0))
     page = " ".join(render([(dataclasses.replace(PAPERS[0], claims=(CLAIM,)), {"C": runs})]).split())
     assert "**the runs cannot tell (no run counts)**" in page
-    assert "status: not counted: 18 broken" in page
+    assert "total of Ours, A, B; status: not counted: 18 broken; 0 s of computing." in page  # no factors without values
+    assert page.count("gsdsl campaign run") == 1  # all runs, not none of them
     half = runs.with_columns(status=pl.when(pl.col("method") == "B").then(pl.lit("limit")).otherwise("status"))
     paper = dataclasses.replace(PAPERS[0], claims=(dataclasses.replace(CLAIM, kind="most", method="B", against=()),))
     assert "status: 6 limit;" in " ".join(render([(paper, {"C": half})]).split())

@@ -10,6 +10,7 @@ import polars as pl
 from gpusched_dsl.campaigns.claims.claims import Claim
 from gpusched_dsl.campaigns.claims.powers import ROLE
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, UNFINISHED, UNSOLVED
+from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.blocks.campaigns.constants import plain_text
 
 NOT_COUNTED = (*UNFINISHED, *UNSOLVED)  # neither costs nor times: a broken plan is not what the claim is about
@@ -32,7 +33,7 @@ def select_runs(claim: Claim, results: pl.DataFrame) -> tuple[pl.DataFrame, dict
     excluded = (
         pl.when(pl.col("state") == FAILED)
         .then(pl.lit(FAILED))
-        .when(status.is_in(NOT_COUNTED))
+        .when(status.is_in((*NOT_COUNTED, Status.LIMIT.value) if claim.solved else NOT_COUNTED))
         .then(status)
         .when(pl.col(claim.measure).is_null())
         .then(pl.lit(f"without `{claim.measure}`"))

@@ -40,7 +40,8 @@ class Claim:
     other factors make up the cells. With `factor` and `value`, a comparison is between values of that factor with one
     method: `value` takes the place of `method`, and `against` lists other values. `exact`: methods without draws on one
     instance, so that differences are certain. `together`: factors that the campaign varies together with `factor`,
-    so that they make up no cells of a growth. `reason` says why ours differs, or why the claim has no runs; `tests` are
+    so that they make up no cells of a growth. `solved`: a claim about optima, for which runs that stopped at a limit of
+    the solver do not count. `reason` says why ours differs, or why the claim has no runs; `tests` are
     statements that follow from it and are computed like claims; `source` cites the place of the paper from which it
     follows. `reading` says how the published sentence is understood where it can be understood in several ways;
     `reason_of` is the place of another claim with the same reason and tests.
@@ -60,6 +61,7 @@ class Claim:
     where: dict[str, Any] = field(default_factory=dict)
     within: float = 0.0
     exact: bool = False
+    solved: bool = False
     runs: int = 0
     sizes: tuple[float, ...] = ()
     arms: tuple[str, ...] = ()

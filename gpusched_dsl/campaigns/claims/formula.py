@@ -66,4 +66,6 @@ def _selected(claim: Claim) -> str:
         f"`{name}` {' or '.join(plain_text(one) for one in (value if isinstance(value, list) else [value]))}"
         for name, value in claim.where.items()
     ]
-    return f"runs with {', '.join(words)}" if words else ""
+    chosen = f" with {', '.join(words)}" if words else ""
+    ended = " that ended within their gap" if claim.solved else ""
+    return f"runs{chosen}{ended}" if chosen or ended else ""
