@@ -110,8 +110,9 @@ def change_grid(found: InspectionData) -> Grid:
     columns = [
         GridColumn("change", [change.text for change in found.changes], wraps=True),
     ]
-    if found.queues is not None:
-        columns.append(GridColumn("mean wait", [length_text(c.mean_wait) for c in found.changes], right=True))
+    if found.queues is not None and found.queues.jobs:
+        waits = ["" if c.mean_wait is None else length_text(c.mean_wait) for c in found.changes]
+        columns.append(GridColumn("mean wait", waits, right=True))
     if found.waits:
         columns.append(_numbers("start now", [c.starts_now for c in found.changes]))
     return Grid(tuple(columns))

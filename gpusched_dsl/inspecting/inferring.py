@@ -75,16 +75,22 @@ def _times(table: pl.DataFrame) -> tuple[Floats, Floats]:
 
 
 def peak_use(owner: Ints, start: Floats, end: Floats, gpus: Floats, owners: int) -> Floats:
-    """The largest sum of GPUs at one time for each owner; what ends at a time is gone before what starts then."""
+    """The largest sum of GPUs at one time for each owner; what ends at a time is gone before what starts then.
+
+    A job of no length has used its GPUs too.
+    """
+    at_once = np.isfinite(start) & (end == start)
+    peak = np.zeros(owners)
+    np.maximum.at(peak, owner[at_once], gpus[at_once])
     ran = np.isfinite(start) & (end > start)
     owner, start, end, gpus = owner[ran], start[ran], end[ran], gpus[ran]
     time = np.concatenate([start, end])
     change, whose = np.concatenate([gpus, -gpus]), np.concatenate([owner, owner])
     order = np.lexsort((change, time, whose))
     whose, running = whose[order], np.cumsum(change[order])
-    peak = np.zeros(owners)
     if len(whose):
         first = np.flatnonzero(np.diff(whose, prepend=-1))
         before = np.concatenate([[0.0], running])[first]
-        peak[whose[first]] = np.maximum.reduceat(running, first) - before
+        found = np.maximum.reduceat(running, first) - before
+        np.maximum.at(peak, whose[first], found)
     return peak

@@ -132,9 +132,9 @@ def _comparison(queues: QueueComparison) -> dict[str, Any]:
         }  # fmt: skip
 
     return {
-        "cluster": None if queues.real is None else outcome(queues.real),
-        "simulated": outcome(queues.own),
-        "others": [outcome(found) for found in queues.others],
+        "cluster": None if queues.real is None or not queues.jobs else outcome(queues.real),
+        "simulated": outcome(queues.own) if queues.jobs else None,
+        "others": [outcome(found) for found in queues.others if queues.jobs],
         "jobs": queues.jobs,
         "left_out": queues.left_out,
         "explains": queues.explains,

@@ -63,7 +63,7 @@ def gpus_in_use(snapshot: ClusterSnapshot) -> Ints:
 def _wanted(snapshot: ClusterSnapshot) -> dict[str, int]:
     """GPUs of the waiting jobs that nodes of one type alone suit, by the type."""
     waiting = snapshot.jobs_in(SnapshotState.WAITING)
-    if not waiting.height:
+    if not (waiting.height and snapshot.nodes.height):
         return {}
     kind, suits = demands(snapshot, waiting)
     types = snapshot.nodes["gpu_type"].to_numpy()

@@ -39,7 +39,9 @@ class QueueOutcome:
 class QueueComparison:
     """The real outcome (None without starts), the own queue in the simulation, and other queues.
 
-    `jobs` were compared. If the own queue in the simulation does not explain the real waits, `explains` is False.
+    `jobs` were compared: those that start in all of them, on the present nodes within the present limits; `left_out`
+    others were not. `past_wait` is the real mean wait of both. If the own queue in the simulation does not explain the
+    real waits, `explains` is False.
     """
 
     real: QueueOutcome | None
@@ -47,16 +49,22 @@ class QueueComparison:
     others: tuple[QueueOutcome, ...]
     jobs: int
     left_out: int
+    past_wait: float | None
+
+    @property
+    def wait(self) -> float:
+        """The mean wait of all jobs of the past, without starts in the simulation."""
+        return self.own.mean_wait if self.past_wait is None else self.past_wait
 
     @property
     def anyone_waits(self) -> bool:
         """Whether jobs waited for a second on average, without starts in the simulation."""
-        return (self.real or self.own).mean_wait >= 1.0
+        return self.wait >= 1.0
 
     @property
     def explains(self) -> bool:
         """Whether the simulated own queue has about the waits of the cluster."""
-        if self.real is None:
+        if self.real is None or not self.jobs:
             return True
         return abs(self.own.mean_wait - self.real.mean_wait) <= CLOSE * max(self.real.mean_wait, 60.0)
 
@@ -85,11 +93,12 @@ def compare_queues(snapshot: ClusterSnapshot, order: QueueOrder) -> QueueCompari
     for _, run in runs:
         counted &= ~np.isnan(run.start)
     real = data.table["started"].to_numpy() if snapshot.has_starts else None
+    past_wait = None if real is None else float(np.maximum(real - ready, 0.0).mean())
     outcome = None if real is None else _outcome("the cluster", data, real, counted)
     others = tuple(_outcome(name, data, run.start, counted) for name, run in runs)
     name = "its queue, simulated"
     return QueueComparison(
-        outcome, _outcome(name, data, own.start, counted), others, int(counted.sum()), int((~counted).sum())
+        outcome, _outcome(name, data, own.start, counted), others, int(counted.sum()), int((~counted).sum()), past_wait
     )
 
 
@@ -106,6 +115,8 @@ def recent(snapshot: ClusterSnapshot) -> QueueData:
 def _outcome(name: str, data: QueueData, start: Floats, counted: np.ndarray) -> QueueOutcome:
     ready = data.table.select(ready_at()).to_series().to_numpy()[counted]
     begin, length, size = start[counted], data.jobs.length[counted], data.total[counted]
+    if not len(begin):
+        return QueueOutcome(name, 0.0, 0.0, 0.0, 0.0)
     wait = np.maximum(begin - ready, 0.0)
     work = length * size
     span = float((begin + length).max() - ready.min())

@@ -53,7 +53,7 @@ def _tables(found: InspectionData) -> list[PageTable]:
         tables.append(grid_table("Running jobs that block most", blocking_grid(found)))
     if found.waits:
         tables.append(grid_table("Starts, with the probability that the job has started by then", start_grid(found)))
-    if found.queues is not None and found.queues.anyone_waits:
+    if found.queues is not None and found.queues.jobs and found.queues.anyone_waits:
         jobs = count_text(found.queues.jobs, "job")
         tables.append(grid_table(f"The same {jobs} of the past with other queues", queue_grid(found), is_open=True))
     if len(found.changes) > 1:

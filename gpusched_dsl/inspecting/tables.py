@@ -30,7 +30,7 @@ def inspection_tables(found: InspectionData) -> dict[str, pl.DataFrame]:
         "blocking": found.blocking,
         "starts": found.starts.table,
     }
-    if found.queues is not None:
+    if found.queues is not None and found.queues.jobs:
         outcomes = [*([] if found.queues.real is None else [found.queues.real]), found.queues.own, *found.queues.others]
         rows = [{name: getattr(outcome, name) for name in _QUEUE} for outcome in outcomes]
         tables["queues"] = pl.DataFrame(rows, infer_schema_length=None).rename({"name": "queue"})

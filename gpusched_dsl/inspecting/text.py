@@ -48,7 +48,7 @@ def _verb(count: int, verb: str) -> str:
 
 
 def _wait(queues: QueueComparison) -> str:
-    return length_text((queues.real or queues.own).mean_wait)
+    return length_text(queues.wait)
 
 
 def _history_sentence(found: InspectionData, gpus: int) -> str:
@@ -137,7 +137,12 @@ class _Writer:
         if queues is None or not queues.anyone_waits:
             return []
         jobs = count_text(queues.jobs, "job")
-        lines = ["", *wrapped(f"the same {jobs} of the past with other queues:"), *self._table(queue_grid(self._found))]
+        lines = [""]
+        if queues.jobs:
+            lines += [
+                *wrapped(f"the same {jobs} of the past with other queues:"),
+                *self._table(queue_grid(self._found)),
+            ]
         return lines + [line for note in queue_notes(queues) for line in wrapped(note)]
 
     def _changes(self) -> list[str]:
@@ -180,6 +185,11 @@ def coverage_text(found: InspectionData) -> str:
 
 def queue_notes(queues: QueueComparison) -> list[str]:
     """What to know about the comparison."""
+    if not queues.jobs:
+        jobs = count_text(queues.left_out, "job")
+        return [
+            f"no comparison with other queues: none of the {jobs} of the past starts on the present nodes and limits"
+        ]
     notes = []
     if not queues.explains:
         notes.append(
@@ -194,7 +204,7 @@ def queue_notes(queues: QueueComparison) -> list[str]:
 
 def changes_title(found: InspectionData) -> str:
     """What the table of changes shows."""
-    what = ["the mean wait of past jobs"] if found.queues is not None else []
+    what = ["the mean wait of past jobs"] if found.queues is not None and found.queues.jobs else []
     what += ["how many waiting jobs start now"] if found.waits else []
     return f"what would help: {' and '.join(what)}, in the simulation"
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
+from made_history import made_history
 
-from gpusched_dsl.inspecting.queue_simulation import QueueRule, present_state, simulate
+from gpusched_dsl.inspecting.inspection import inspect
+from gpusched_dsl.inspecting.other_queues import compare_queues, recent
+from gpusched_dsl.inspecting.queue_simulation import QueueRule, present_state, ready_at, simulate
 from gpusched_dsl.inspecting.reasons import waiting_reasons
 from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, LIMIT_COLUMNS, NODE_COLUMNS, ClusterSnapshot, frame
 from gpusched_dsl.inspecting.starts import QueueOrder
+from gpusched_dsl.inspecting.times import length_text
 from gpusched_dsl.inspecting.what_if import what_if
 
 JOBS = [
@@ -72,3 +80,54 @@ def test_only_limits_that_jobs_meet_are_doubled() -> None:
     snapshot = ClusterSnapshot("t", 0.0, nodes, jobs, limits=frame(limits, LIMIT_COLUMNS))
     texts = {change.text: change.starts_now for change in what_if(snapshot, QueueOrder(False, QueueRule.EASY))}
     assert texts == {"as it is": 0, "one more node of the same type": 0, "limit of user (each) in red 2 -> 4 GPUs": 1}
+
+
+def test_a_limit_of_nothing_is_not_doubled(tmp_path: Path) -> None:
+    """A closed QOS: no past job can be compared, and real waits are stated all the same."""
+    history = made_history(3, jobs=60, nodes=3)
+    closed = replace(history, limits=frame([{"scope": "team", "owner": "", "gpus": 0}], LIMIT_COLUMNS))
+    found = inspect(closed)
+    changes = [(change.text, change.mean_wait) for change in found.changes]
+    assert changes == [("as it is", None), ("one more node of type a100", None)]
+    text = " ".join(str(found).split())
+    ran = history.jobs.filter(pl.col("started").is_not_null())
+    wait = ran.select((pl.col("started") - pl.col("submitted")).mean()).item()
+    assert f"mean wait so far {length_text(wait)}" in text
+    note = f"none of the {ran.height} jobs of the past starts on the present nodes and limits"
+    assert f"no comparison with other queues: {note}" in text
+    assert "mean wait of past jobs" not in text
+    queues = found.to_dict()["queues"]
+    assert (queues["cluster"], queues["simulated"], queues["others"], queues["jobs"]) == (None, None, [], 0)
+    assert tmp_path / "queues.csv" not in found.to_csv(tmp_path)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_mean_waits_of_changes_are_those_of_the_same_jobs(most: int) -> None:
+    """More jobs start within a doubled limit; these must not change the mean of the others."""
+    history = made_history(3, jobs=60, nodes=3)
+    limited = replace(history, limits=frame([{"scope": "team", "owner": "", "gpus": most}], LIMIT_COLUMNS))
+    order = QueueOrder(False, QueueRule.EASY)
+    changes = what_if(limited, order)
+    assert [change.text.startswith("limit of team") for change in changes] == [False, False, True]
+    starts = []
+    for gpus in (most, 2 * most):
+        data = recent(replace(limited, limits=limited.limits.with_columns(pl.lit(gpus, pl.Int32).alias("gpus"))))
+        ready = data.table.select(ready_at()).to_series().to_numpy()
+        starts.append(simulate(data.in_order(ready), order.rule).start - ready)
+    both = ~np.isnan(starts[0]) & ~np.isnan(starts[1])
+    assert both.sum() < (~np.isnan(starts[1])).sum()
+    assert changes[0].mean_wait == pytest.approx(starts[0][both].mean())
+    assert changes[2].mean_wait == pytest.approx(starts[1][both].mean())
+
+
+def test_the_past_wait_is_that_of_all_jobs() -> None:
+    """Not only of those that the present limits let start again."""
+    history = made_history(3, jobs=120, nodes=3)
+    limited = replace(history, limits=frame([{"scope": "user", "owner": "", "gpus": 2}], LIMIT_COLUMNS))
+    found, free = (compare_queues(each, QueueOrder(False, QueueRule.EASY)) for each in (limited, history))
+    assert found is not None
+    assert free is not None
+    assert 0 < found.left_out < free.jobs
+    assert found.wait == pytest.approx(free.wait)
+    assert found.real is not None
+    assert found.real.mean_wait != pytest.approx(free.wait)

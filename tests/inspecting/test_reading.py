@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import gpusched_dsl as gs
 from gpusched_dsl.data.sources.files import FileLimits, Unreadable
 from gpusched_dsl.inspecting.reading import read_snapshot
 
@@ -81,3 +82,31 @@ def test_an_unknown_form_says_what_to_state(tmp_path: Path) -> None:
         read_snapshot(str(path), LIMITS)
     assert raised.value.faults[0].code == "GSM5601"
     assert "`--as NAME`" in (raised.value.faults[0].help or "")
+
+
+HEADER = "JobID|State|Submit|Start|End|ElapsedRaw|TimelimitRaw|ReqTRES|AllocTRES|NNodes|NodeList\n"
+
+
+def test_records_of_waiting_jobs_alone(tmp_path: Path) -> None:
+    """There is no node, which is said, and nothing else is known."""
+    line = "1|PENDING|2026-11-01T10:00:00|Unknown|Unknown|0|60|gres/gpu=4,node=1||1|None assigned\n"
+    (tmp_path / "sacct.txt").write_text(HEADER + line)
+    found = gs.inspect(tmp_path / "sacct.txt")
+    assert found.headline() == "0 of 0 GPUs are in use, 0 jobs run, 1 waits for 4 GPUs"
+    assert "state the nodes by `--nodes`" in " ".join(str(found).split())
+    assert found.to_dict()["types"] == []
+    found.to_csv(tmp_path / "csv")
+    found.to_html(tmp_path / "page.html")
+
+
+def test_jobs_that_ended_at_once_have_used_their_gpus(tmp_path: Path) -> None:
+    """A node has at least the GPUs of each job on it: 4 at once beside 3 that ended as they started."""
+    rows = [("a", 0, 0, 3), ("b", 0, 0, 2), ("c", 1, 2, 1), ("a", 5, 6, 2), ("a", 5, 7, 2)]
+    lines = "".join(
+        f"{at}|COMPLETED|2026-11-01T09:00:00|2026-11-01T10:0{start}:00|2026-11-01T10:0{end}:00|{60 * (end - start)}|60|"
+        f"gres/gpu={gpus},node=1|gres/gpu={gpus},node=1|1|{node}\n"
+        for at, (node, start, end, gpus) in enumerate(rows)
+    )
+    (tmp_path / "sacct.txt").write_text(HEADER + lines)
+    nodes = gs.inspect(tmp_path / "sacct.txt").snapshot.nodes
+    assert dict(nodes.select("node", "gpus").iter_rows()) == {"a": 4, "b": 2, "c": 1}
