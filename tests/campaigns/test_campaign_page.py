@@ -222,4 +222,4 @@ within = 1
 where = { scenario = "Small" }
 """)
     (section,) = claims_sections(plan, records)
-    assert section.tables[0].rows[0][4] == "reproduced"
+    assert section.tables[0].rows[0][5] == "reproduced"
