@@ -31,7 +31,6 @@ from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.planners.program import ProgramPlanner
 from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
-from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.online.rollouts.generated import seeds_of
 from gpusched_dsl.online.run_config import RunConfig, is_program
 from gpusched_dsl.online.run_record import (
@@ -146,7 +145,11 @@ def loop_of(
     strict = config.refuses_broken
     verifies = strict or config.verify != "none"
     full, sample = strict or config.verify == "full", config.verify == "sample"
-    examine = PlanCheck(full, sample, strict) if verifies else None
+    examine = None
+    if verifies:
+        from gpusched_dsl.online.planners.verification import PlanCheck
+
+        examine = PlanCheck(full, sample, strict)
     recorded = journal is not None or setup.external
     if setup.controllers > 1:
         against: tuple[str, ...] = (BY_CONTROLLERS,)

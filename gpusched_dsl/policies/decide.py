@@ -18,22 +18,19 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.decision import Decision, portfolio_without_run
 from gpusched_dsl.policies.engine import EngineResult, run
-from gpusched_dsl.policies.gangs.reader import gang_cluster
-from gpusched_dsl.policies.gangs.run import has_gangs, plan_gangs
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.free_capacity import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
+from gpusched_dsl.policies.kinds import appends, has_gangs, has_slots
 from gpusched_dsl.policies.memory import replanning_times, values_to_remember
 from gpusched_dsl.policies.prices.values import with_prices
-from gpusched_dsl.policies.queues.run import appends, run_queues
 from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.rows.asking import RowsAsked
 from gpusched_dsl.policies.rows.guard import running_of
 from gpusched_dsl.policies.rules import FINISH_CODES, PLACE_CODES
 from gpusched_dsl.policies.search import UNLIMITED, SearchSettings, never
-from gpusched_dsl.policies.slotted.run import has_slots, run_slotted
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone, reserves, run_standalone
 from gpusched_dsl.policies.workload import (
@@ -104,8 +101,12 @@ def _decide(
 
         return run_slotted_gangs(policy, store, limits, running, stop)
     if has_slots(policy):
+        from gpusched_dsl.policies.slotted.run import run_slotted
+
         return run_slotted(policy, store, limits, stop)
     if appends(policy):
+        from gpusched_dsl.policies.queues.run import run_queues
+
         return run_queues(policy, store, limits, stop)
     cluster = cluster_for(policy, store, limits, priced=priced)
     instructions = instructions_of(policy, cluster, store, limits)
@@ -168,6 +169,9 @@ def _decide_on_gangs(
     known: JobFacts | None,
 ) -> Decision:
     """The decision where a job may have several nodes."""
+    from gpusched_dsl.policies.gangs.reader import gang_cluster
+    from gpusched_dsl.policies.gangs.run import plan_gangs
+
     gangs = gang_cluster(policy, cluster, instructions, store, limits)
     keeps = running is not None and any(rule.name == "running" for rule in policy.keep)
     start = gangs.schedule_from(running) if running is not None and keeps else gangs.empty_schedule()

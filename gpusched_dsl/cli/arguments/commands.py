@@ -4,65 +4,67 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from importlib import import_module
 
-from gpusched_dsl.cli.arguments.assistants import add_grammar_options, add_mcp_options
-from gpusched_dsl.cli.arguments.campaigns import add_campaign_options
-from gpusched_dsl.cli.arguments.clusters import add_drive_options, add_inspect_options, add_serve_options
 from gpusched_dsl.cli.arguments.examples import examples_text
-from gpusched_dsl.cli.arguments.explaining import (
-    add_completion_options,
-    add_explain_options,
-    add_policies_options,
-    add_show_options,
-)
-from gpusched_dsl.cli.arguments.flexibility import add_flexibility_options
-from gpusched_dsl.cli.arguments.model_files import (
-    add_check_options,
-    add_export_options,
-    add_fmt_options,
-    add_lsp_options,
-    add_new_options,
-    add_test_options,
-)
 from gpusched_dsl.cli.arguments.parser import Parser
-from gpusched_dsl.cli.arguments.runs import add_estimate_options, add_run_options, add_why_options
 from gpusched_dsl.cli.arguments.shared import add_output_options
-from gpusched_dsl.cli.arguments.solving import add_compare_options, add_solve_options, add_watch_options
-from gpusched_dsl.cli.arguments.tables import add_profile_options, add_trace_options
 from gpusched_dsl.cli.exits import TABLE
 
 EXITS = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in TABLE)
 
-# In the order of `gsdsl --help`; a summary is also the first line of the command's own help.
-COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
-    "solve": ("solve a scenario and show the schedule", add_solve_options),
-    "run": ("run a scenario over time, plan after plan, with one or several methods", add_run_options),
-    "inspect": ("look at a cluster without a model: load, waits and why, starts, what helps", add_inspect_options),
-    "drive": ("watch a real cluster and plan for it, or change it; report the savings", add_drive_options),
-    "serve": ("serve live runs of a model over HTTP: events in, decisions out", add_serve_options),
-    "estimate": ("estimate when a job starts and ends in a run, and its cost", add_estimate_options),
-    "why": ("explain why a job runs on its node, or waits, at a time of a run", add_why_options),
-    "compare": ("solve a scenario with several solvers and policies, in one table", add_compare_options),
-    "flexibility": ("find how much power can be shed for sure in some slots, and its cost", add_flexibility_options),
-    "campaign": ("run a grid of experiments in parallel, continue it, show its results", add_campaign_options),
-    "policies": ("list the policies for a model, and the rules of policies", add_policies_options),
+# In the order of `gsdsl --help`: a summary, which is also the first line of the command's own help, and the function
+# of this folder that adds the options of the command, loaded when they are needed.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "solve": ("solve a scenario and show the schedule", "solving.add_solve_options"),
+    "run": ("run a scenario over time, plan after plan, with one or several methods", "runs.add_run_options"),
+    "inspect": (
+        "look at a cluster without a model: load, waits and why, starts, what helps",
+        "clusters.add_inspect_options",
+    ),
+    "drive": ("watch a real cluster and plan for it, or change it; report the savings", "clusters.add_drive_options"),
+    "serve": ("serve live runs of a model over HTTP: events in, decisions out", "clusters.add_serve_options"),
+    "estimate": ("estimate when a job starts and ends in a run, and its cost", "runs.add_estimate_options"),
+    "why": ("explain why a job runs on its node, or waits, at a time of a run", "runs.add_why_options"),
+    "compare": ("solve a scenario with several solvers and policies, in one table", "solving.add_compare_options"),
+    "flexibility": (
+        "find how much power can be shed for sure in some slots, and its cost",
+        "flexibility.add_flexibility_options",
+    ),
+    "campaign": (
+        "run a grid of experiments in parallel, continue it, show its results",
+        "campaigns.add_campaign_options",
+    ),
+    "policies": ("list the policies for a model, and the rules of policies", "explaining.add_policies_options"),
     "explain": (
         "explain a problem (sizes, reformulations, conflicts), a policy or a diagnostic code",
-        add_explain_options,
+        "explaining.add_explain_options",
     ),
-    "show": ("list the models, options, scenarios and sizes of a file, or the shipped models", add_show_options),
-    "check": ("check syntax, names, units and data without solving", add_check_options),
-    "watch": ("check and solve a file again after each save, and show what changed", add_watch_options),
-    "test": ("run the test blocks of models", add_test_options),
-    "fmt": ("format files", add_fmt_options),
-    "export": ("write the compiled problem for other tools, or a model as mathematics", add_export_options),
-    "profile": ("learn execution times from measured profiles, or summarise samples", add_profile_options),
-    "trace": ("show a trace of jobs or a table of prices, and write it in standard columns", add_trace_options),
-    "lsp": ("start the language server, for an editor", add_lsp_options),
-    "mcp": ("start the server for assistants (Model Context Protocol)", add_mcp_options),
-    "grammar": ("write the grammar of the language for other programs", add_grammar_options),
-    "new": ("create a starter project", add_new_options),
-    "completion": ("write a script that completes commands and options in a shell", add_completion_options),
+    "show": (
+        "list the models, options, scenarios and sizes of a file, or the shipped models",
+        "explaining.add_show_options",
+    ),
+    "check": ("check syntax, names, units and data without solving", "model_files.add_check_options"),
+    "watch": ("check and solve a file again after each save, and show what changed", "solving.add_watch_options"),
+    "test": ("run the test blocks of models", "model_files.add_test_options"),
+    "fmt": ("format files", "model_files.add_fmt_options"),
+    "export": (
+        "write the compiled problem for other tools, or a model as mathematics",
+        "model_files.add_export_options",
+    ),
+    "profile": ("learn execution times from measured profiles, or summarise samples", "tables.add_profile_options"),
+    "trace": (
+        "show a trace of jobs or a table of prices, and write it in standard columns",
+        "tables.add_trace_options",
+    ),
+    "lsp": ("start the language server, for an editor", "model_files.add_lsp_options"),
+    "mcp": ("start the server for assistants (Model Context Protocol)", "assistants.add_mcp_options"),
+    "grammar": ("write the grammar of the language for other programs", "assistants.add_grammar_options"),
+    "new": ("create a starter project", "model_files.add_new_options"),
+    "completion": (
+        "write a script that completes commands and options in a shell",
+        "explaining.add_completion_options",
+    ),
 }
 
 
@@ -92,10 +94,16 @@ def build_parser(wanted: str | None = None, *, options: bool = True) -> tuple[Pa
             description=summary[0].upper() + summary[1:] + ".",
             epilog=f"{examples_text(name)}\n\n{EXITS}",
         )
-        add_options(command)
+        _function(add_options)(command)
         add_output_options(command, argparse.SUPPRESS)
         commands[name] = command
     return parser, commands
+
+
+def _function(name: str) -> Callable[[Parser], None]:
+    module, _, function = name.partition(".")
+    found: Callable[[Parser], None] = getattr(import_module(f"gpusched_dsl.cli.arguments.{module}"), function)
+    return found
 
 
 def _version() -> str:

@@ -14,10 +14,8 @@ from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader, caller_keys
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.compiling.lowering.decided_subscripts import DecidedSubscripts
-from gpusched_dsl.compiling.lowering.expected_values import lower_expectation
 from gpusched_dsl.compiling.lowering.indicators import Reification
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
-from gpusched_dsl.compiling.lowering.products_over import product_over
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -88,6 +86,8 @@ class Linearizer(AffineReader):
                 found = self.ev.is_inside(expr.reference, frame)
                 return self.branches(found, expr.reference, expr.fallback, frame, self.affine)
             case Expected():
+                from gpusched_dsl.compiling.lowering.expected_values import lower_expectation
+
                 return lower_expectation(self, self.nonlinear, expr, frame)
             case (
                 ComparisonChain()
@@ -96,6 +96,8 @@ class Linearizer(AffineReader):
             ):
                 return self.truths.affine(expr, frame)
             case Reduction(op="prod"):
+                from gpusched_dsl.compiling.lowering.products_over import product_over
+
                 return product_over(self.nonlinear, expr, frame)
             case Function(name="all_different"):
                 return self.truths.affine(expr, frame)

@@ -24,16 +24,14 @@ from gpusched_dsl.online.loops.inspection import Moment
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.decide import schedule_from
 from gpusched_dsl.policies.gangs.reader import GangCluster, gang_cluster
-from gpusched_dsl.policies.gangs.run import has_gangs
 from gpusched_dsl.policies.gangs.workload import GangSchedule
 from gpusched_dsl.policies.instructions import binds_nodes, cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.construct import begin, look_up, make_scratch
+from gpusched_dsl.policies.kinds import appends, has_gangs, has_slots
 from gpusched_dsl.policies.plug_ins import PlacementPass, plug_ins
 from gpusched_dsl.policies.prices.values import with_prices
-from gpusched_dsl.policies.queues.run import appends
 from gpusched_dsl.policies.rows.asking import traced_rows
-from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, copy_of, empty_schedule, with_ways_as_listed

@@ -10,11 +10,9 @@ from gpusched_dsl.online.planners.protocol import Planner
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.replay.eligibility import forms_of, replay_facts, role_obstacles
 from gpusched_dsl.online.replay.failing import PartialValues
-from gpusched_dsl.policies.gangs.run import has_gangs
-from gpusched_dsl.policies.queues.run import appends
+from gpusched_dsl.policies.kinds import appends, has_gangs, has_slots
 from gpusched_dsl.policies.rows.problem import rows_over_places
 from gpusched_dsl.policies.rules import FINISH_CODES, PLACE_CODES
-from gpusched_dsl.policies.slotted.run import has_slots
 from gpusched_dsl.policies.standalone import is_standalone
 
 _SEARCHES = {"repeat": "repeat", "moves": "improve", "draws": "randomise", "stages": "profile or admit",

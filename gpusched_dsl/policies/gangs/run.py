@@ -32,12 +32,6 @@ from gpusched_dsl.policies.verifying import BrokenSchedule
 from gpusched_dsl.policies.workload import NONE, Instructions, copy_of
 
 
-def has_gangs(policy: CheckedPolicy) -> bool:
-    """Whether jobs are gangs."""
-    placement = policy.model.placement
-    return placement is not None and placement.has_gangs
-
-
 def plan_gangs(
     policy: CheckedPolicy,
     gangs: GangCluster,

@@ -31,11 +31,6 @@ from gpusched_dsl.policies.rows.sides import MOST_PLACES, MovedSides, first_that
 UNPLACED = "unplaced"  # statistic: the jobs that no queue took
 
 
-def appends(policy: CheckedPolicy) -> bool:
-    """Whether a policy is one for queues."""
-    return any(rule.name == "append" for rule in policy.place)
-
-
 def run_queues(
     policy: CheckedPolicy,
     store: ValueStore,

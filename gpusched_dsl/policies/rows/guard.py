@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import block_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -183,6 +182,8 @@ class SideRows(PlaceRows):
         known = self.arrays
         if not known.deep.any():
             return no_linked_rows()
+        from scipy.sparse.csgraph import connected_components
+
         lengths = np.diff(np.append(known.first, len(known.column)))
         job = np.repeat(self.cluster.work.job, lengths)
         built = guard_of(

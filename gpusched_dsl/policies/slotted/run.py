@@ -27,11 +27,6 @@ from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
 from gpusched_dsl.policies.slotted.planning import Placing, SlottedResult, make_plan
 
 
-def has_slots(policy: CheckedPolicy) -> bool:
-    """Whether a policy is one for slots."""
-    return policy.slots is not None
-
-
 def run_slotted(
     policy: CheckedPolicy,
     store: ValueStore,
