@@ -194,6 +194,9 @@ def draw(item: Exhibit) -> None:
 
 def draw_job_shop(target: Path) -> None:
     """A row per machine of the instance ft06, a bar per operation, in the colour of its job."""
+    from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, require_extra
+
+    require_extra("figures", FIGURES_NEED)
     import matplotlib
 
     import gpusched_dsl as gs
