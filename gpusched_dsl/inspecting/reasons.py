@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -74,7 +75,11 @@ def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Inspec
         own = shape[at]
         reason = reasons[own]
         before = tuple(JobAhead(names[other], "waits") for other in ahead[at])
-        notes = (*limits[at], *_closed_note(snapshot, closed, suits[kind[at]], row["limit"]))
+        notes = (
+            *_no_node_note(snapshot, suited[kind[at]], row),
+            *limits[at],
+            *_closed_note(snapshot, closed, suits[kind[at]], row["limit"]),
+        )
         if reason.kind == ROOM and not notes and row["reason"]:
             notes = (f"the cluster says: {row['reason']}",)
         if down[own]:
@@ -100,6 +105,19 @@ def _closed_note(
         return ()
     which = f"{int(count.sum()):,} of the {int(suits.sum()):,} nodes that suit it"
     return (f"reserved before its limit would end: {which}, by {names_text(names)}",)
+
+
+def _no_node_note(snapshot: ClusterSnapshot, suits: Bools, row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The type or partition of a job that no node suits, if no node has it."""
+    if suits.any():
+        return ()
+    types, partitions = row["gpu_types"] or [], row["partitions"] or []
+    of_nodes = snapshot.nodes["partitions"].explode(empty_as_null=False, keep_nulls=False)
+    if types and not snapshot.nodes["gpu_type"].is_in(types).any():
+        return (f"no node has GPUs of type {' or '.join(types)}",)
+    if partitions and not of_nodes.is_in(partitions).any():
+        return (f"no node with GPUs is in partition {' or '.join(partitions)}",)
+    return ()
 
 
 def _in_order(jobs: pl.DataFrame, order: QueueOrder) -> pl.DataFrame:

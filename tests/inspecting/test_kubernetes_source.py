@@ -244,6 +244,20 @@ def test_files_and_folders_of_kubectl(tmp_path: Path) -> None:
     assert "red/w-two" in str(inspect(read_snapshot(str(one), LIMITS)))
 
 
+def test_objects_of_several_lists_count_once() -> None:
+    """`pods.json` beside a list of everything; a list of another time is said."""
+    running = pod("r", pod_spec(4), on="a1")
+    later = {**running, "status": {**running["status"], "phase": "Succeeded"}}
+    once = read_objects([*NODES, running], "test", now=NOW)
+    assert once.jobs["on_gpus"].to_list() == [[4]]
+    said = ["1 pod (red/r): it was saved several times with other contents: the first one is used"]
+    for more, unread in (([*NODES, running], []), ([later], said)):
+        found = read_objects([*NODES, running, *more], "test", now=NOW)
+        assert found.jobs.drop("features").equals(once.jobs.drop("features"))
+        assert found.nodes.drop("features").equals(once.nodes.drop("features"))
+        assert sorted(found.unread) == sorted([*once.unread, *unread])
+
+
 def served(objects: list[Json], refused: Mapping[str, int]) -> KubernetesApi:
     """An API server with these objects, two of a list in each answer; paths that are refused have this status."""
 

@@ -78,3 +78,20 @@ def test_reasons_equal_a_count_over_nodes(seed: int) -> None:
         ends = sorted(other["limit"] for other in running)
         at = next((end for end in ends if has_room(free(end), *shape)), None)
         assert found.reason.room_at == (None if found.reason.kind == ROOM else at)
+
+
+@pytest.mark.parametrize(
+    ("demand", "note"),
+    [
+        ({"gpu_types": ["h100", "h200"]}, "no node has GPUs of type h100 or h200"),
+        ({"partitions": ["debug"]}, "no node with GPUs is in partition debug"),
+        ({"gpu_types": ["a100"], "partitions": ["main"], "gpus": 99}, ""),
+        ({"gpu_types": ["a100"], "partitions": ["main"]}, ""),
+    ],
+)
+def test_what_no_node_has_is_named(demand: dict[str, Any], note: str) -> None:
+    nodes = frame([{"node": "n", "gpus": 8, "gpu_type": "a100", "partitions": ["main"]}], NODE_COLUMNS)
+    row = {"job": "j", "state": "waiting", "gpus": 1, "nodes": 1, "submitted": 0.0, **demand}
+    snapshot = ClusterSnapshot("made", 1.0, nodes, frame([row], JOB_COLUMNS))
+    [found] = waiting_reasons(snapshot, QueueOrder(False, QueueRule.EASY))
+    assert found.notes == ((note,) if note else ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -98,12 +98,12 @@ def read_objects(
     Raises Unreadable (GSM5603) for saved objects without pods, jobs or Workloads.
     """
     by_kind: dict[str, list[Json]] = {}
-    for thing in objects:
+    left = LeftOut()
+    for thing in _once(objects, left):
         by_kind.setdefault(str(thing.get("kind", "")), []).append(thing)
     if now is None and not any(by_kind.get(kind) for kind in ("Pod", "Job", "Workload")):
         help = "save them by `kubectl get nodes,pods,jobs --all-namespaces -o json`"
         raise Unreadable(Fault("GSM5603", f"`{source}` has no pods, jobs or Workloads", help=help))
-    left = LeftOut()
     nodes = KubernetesNodes(left, _rack_labels(by_kind.get("Topology", ())))
     for node in by_kind.get("Node", ()):
         nodes.add(node)
@@ -370,6 +370,19 @@ def _distinct(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if seen[name] > 1:
             row["job"] = f"{name} ({seen[name]})"
     return rows
+
+
+def _once(objects: Iterable[Json], left: LeftOut) -> Iterator[Json]:
+    """Objects that several of the saved lists have, once: the first one."""
+    seen: dict[tuple[str, str], Json] = {}
+    for thing in objects:
+        kind, name = str(thing.get("kind", "")), _full_name(thing)
+        key = kind, best_text(thing, "metadata", "uid") or name
+        if name == "/" or key not in seen:
+            seen[key] = thing
+            yield thing
+        elif seen[key] != thing:
+            left.add(kind.lower(), name, "it was saved several times with other contents: the first one is used")
 
 
 def _full_name(thing: Json) -> str:
