@@ -115,3 +115,89 @@ def test_the_front_end_imports_no_number_library(tmp_path: Path) -> None:
     code += "print(*(name for name in sys.modules if '.' not in name))"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & HEAVY
+
+
+SMALL = """
+import "gsdsl:capacity_planning/model.gsm";
+import "gsdsl:capacity_planning/online.gsm";
+scenario Small for CapacityPlanning {
+  Nodes = { n1, n2, n3 };
+  period = 72[h];
+  Types = { v };
+  gpus[v] = 2;
+  table Types: price[$/h] = v 3 ;
+  data "jobs.csv" { Jobs = job; deadline[job] = deadline_h[h]; weight[job] = weight[$/h]; }
+  data "times.csv" { Runnable = (job, vm_type, gpus); exec_time[job, vm_type, gpus] = hours[h]; }
+}
+"""
+JOBS = "job,deadline_h,weight\na,137.03125,0.5\nb,90.5,0.25\nc,20.251953125,2\n"
+TIMES = "job,vm_type,gpus,hours\na,v,1,100\na,v,2,60\nb,v,1,50\nb,v,2,30\nc,v,1,80\nc,v,2,45\n"
+ADVANCE = '{"event": "advance", "time": 1}\n'
+LOADED = """
+import sys
+from gpusched_dsl.cli import main
+code = main(sys.argv[1:])
+print("exit", code, *sys.modules, file=sys.stderr)
+"""
+GRAPHS = {"networkx", "scipy.sparse.csgraph", "scipy.sparse.linalg"}
+ERRORS = {"gpusched_dsl.language.parsing.advice", "gpusched_dsl.language.parsing.fix_its"}
+SOLVING = {
+    "gpusched_dsl.compiling.passes.nonlinear",
+    "gpusched_dsl.compiling.aggregation.counts",
+    "gpusched_dsl.compiling.data.distributions",
+    "gpusched_dsl.data.sources.formatted",
+    "gpusched_dsl.cli.arguments.campaigns",
+}
+POLICIES = {
+    "gpusched_dsl.language.blocks.policies.policy",
+    "gpusched_dsl.policies.local_search",
+    "gpusched_dsl.policies.gangs.run",
+    "gpusched_dsl.policies.queues.run",
+    "gpusched_dsl.policies.slotted.run",
+}
+LIVE = {
+    "gpusched_dsl.compiling.passes.nonlinear",
+    "gpusched_dsl.cli.arguments.campaigns",
+    "gpusched_dsl.data.sources.formatted",
+    "gpusched_dsl.compiling.passes.pipeline",
+    "gpusched_dsl.online.journal.journal",
+    "gpusched_dsl.online.rollouts.outlook",
+    "gpusched_dsl.workflows.run",
+    "scipy",
+    "sqlite3",
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most", "unneeded"),
+    [
+        pytest.param(["check", "small.gsm"], 315, {*SOLVERS, *GRAPHS, *ERRORS, *SOLVING}, id="check"),
+        pytest.param(["solve", "small.gsm"], 432, {*GRAPHS, *ERRORS, *SOLVING, *POLICIES}, id="solve"),
+        pytest.param(
+            ["solve", "small.gsm", "--method", "EDF"],
+            545,
+            {*GRAPHS, *ERRORS, *SOLVING, *POLICIES - {"gpusched_dsl.language.blocks.policies.policy"}},
+            id="policy",
+        ),
+        pytest.param(
+            ["run", "small.gsm", "--live", "-", "--online", "EveryEvent", "--method", "EDF"],
+            473,
+            {*GRAPHS, *ERRORS, *LIVE},
+            id="live",
+        ),
+    ],
+)
+def test_a_small_command_loads_only_the_features_it_uses(
+    arguments: list[str], most: int, unneeded: set[str], tmp_path: Path
+) -> None:
+    """At most `most` modules of the package; a higher bound needs a reason."""
+    for name, text in {"small.gsm": SMALL, "jobs.csv": JOBS, "times.csv": TIMES}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments],
+        cwd=tmp_path, input=ADVANCE, capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    word, code, *modules = done.stderr.splitlines()[-1].split()
+    assert (word, code) == ("exit", "0"), done.stderr
+    assert not unneeded & set(modules)
+    assert len([name for name in modules if name.split(".")[0] == "gpusched_dsl"]) <= most

@@ -24,7 +24,6 @@ from gpusched_dsl.online.loops.external_slots import ExternalSlotLoop
 from gpusched_dsl.online.loops.setup import RunSetup, set_up
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.loops.step_journal import StepJournal
-from gpusched_dsl.online.offered_load import warn_of_load
 from gpusched_dsl.online.planners.controllers import controllers_of, with_controllers
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
@@ -178,6 +177,8 @@ def loop_of(
     else:
         replay = None if against or policy is None or not fast else partial(_fast_replay, policy)
         loop = event_loop(setup, journal, stop, on_plan, examine, against, replay, look_ahead=outlooks)
+        from gpusched_dsl.online.offered_load import warn_of_load
+
         warn_of_load(loop)
     for planner in _portfolios(setup):
         from gpusched_dsl.online.rollouts.outlook import check_arrivals

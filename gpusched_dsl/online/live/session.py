@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.quarantine import quarantine_of, split_quarantined
 from gpusched_dsl.online.journal.records import External
 from gpusched_dsl.online.live.clock import LiveClock
@@ -39,6 +38,9 @@ from gpusched_dsl.online.live.messages import (
     other_event,
 )
 from gpusched_dsl.online.live.trial import AcceptedEvent, Defect, TrialLoop, TrialRun, plain_defect
+
+if TYPE_CHECKING:
+    from gpusched_dsl.online.journal.journal import Journal
 
 
 class LiveLoop(TrialLoop, Protocol):
