@@ -26,11 +26,6 @@ class Matched(Struct, frozen=True, eq=False, dict=True):
     old_count: int
 
     @cached_property
-    def new_numbers(self) -> Codes:
-        """The new numbers that have no old one."""
-        return np.flatnonzero(self.old_of < 0)
-
-    @cached_property
     def kept_numbers(self) -> Codes:
         """The new numbers that have an old one; `old_of[kept]` are these."""
         return np.flatnonzero(self.old_of >= 0)
@@ -41,11 +36,6 @@ class Matched(Struct, frozen=True, eq=False, dict=True):
         numbers = np.full(self.old_count, -1, dtype=np.int64)
         numbers[self.old_of[self.kept_numbers]] = self.kept_numbers
         return numbers
-
-    @cached_property
-    def removed_numbers(self) -> Codes:
-        """The old numbers that have no new one."""
-        return np.flatnonzero(self.new_of < 0)
 
     @cached_property
     def is_identity(self) -> bool:

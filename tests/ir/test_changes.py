@@ -27,16 +27,16 @@ def pairs(rows: list[Key], columns: list[Key], places: tuple[Codes, Codes]) -> s
 def hold_to_keys(old: Labelled, new: Labelled, before: Problem, after: Problem) -> None:
     made = changes(before, after)
     was, now = keys_of(before.column_families), keys_of(after.column_families)
-    assert named(now, made.columns.new_numbers) == set(now) - set(was)
-    assert named(was, made.columns.removed_numbers) == set(was) - set(now)
+    assert named(now, np.flatnonzero(made.columns.old_of < 0)) == set(now) - set(was)
+    assert named(was, np.flatnonzero(made.columns.new_of < 0)) == set(was) - set(now)
     assert [was[n] for n in made.columns.old_of[made.columns.kept_numbers]] == [
         now[n] for n in made.columns.kept_numbers
     ]
     assert [n for n in made.columns.new_of if n >= 0] == [now.index(key) for key in was if key in now]
     assert made.columns.is_identity == (was == now)
     rows_were, rows_are = keys_of(before.constraints), keys_of(after.constraints)
-    assert named(rows_are, made.rows.new_numbers) == set(rows_are) - set(rows_were)
-    assert named(rows_were, made.rows.removed_numbers) == set(rows_were) - set(rows_are)
+    assert named(rows_are, np.flatnonzero(made.rows.old_of < 0)) == set(rows_are) - set(rows_were)
+    assert named(rows_were, np.flatnonzero(made.rows.new_of < 0)) == set(rows_were) - set(rows_are)
     kept, kept_rows = set(was) & set(now), set(rows_were) & set(rows_are)
 
     def differs(*fields: str) -> set[Key]:
@@ -135,5 +135,5 @@ def test_families_of_one_name_are_matched_in_their_order() -> None:
 
     made = changes(built(2, 3), built(3, 1, 2))
     assert made.columns.old_of.tolist() == [0, 1, -1, 2, -1, -1]
-    assert made.columns.removed_numbers.tolist() == [3, 4]
+    assert made.columns.new_of.tolist() == [0, 1, 3, -1, -1]
     assert made.kept_share == 0.5
