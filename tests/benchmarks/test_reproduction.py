@@ -524,7 +524,7 @@ def test_claims_without_a_campaign_are_listed_with_why() -> None:
     absent = dataclasses.replace(CLAIM, claim="It is fast.", campaign="", reason="Its data are not published.")
     page = render([(dataclasses.replace(PAPERS[0], claims=(absent,)), {})])
     assert "| Figure 1 | It is fast. | Its data are not published. |" in page
-    assert "### Figure 1" not in page
+    assert f"### {absent.place}" not in page
 
 
 @pytest.mark.parametrize(
