@@ -110,3 +110,17 @@ def test_jobs_that_ended_at_once_have_used_their_gpus(tmp_path: Path) -> None:
     (tmp_path / "sacct.txt").write_text(HEADER + lines)
     nodes = gs.inspect(tmp_path / "sacct.txt").snapshot.nodes
     assert dict(nodes.select("node", "gpus").iter_rows()) == {"a": 4, "b": 2, "c": 1}
+
+
+def test_a_job_that_ended_before_its_start_is_left_out(tmp_path: Path) -> None:
+    """Its length and its end contradict each other; jobs that ended at once or run on are used."""
+    times = [("11:00:00", "10:30:00", 7200), ("10:00:00", "10:00:00", 0), ("10:00:00", "12:00:00", 7200)]
+    lines = "".join(
+        f"{at}|COMPLETED|2026-11-01T09:00:00|2026-11-01T{start}|2026-11-01T{end}|{length}|600|"
+        f"gres/gpu=2,node=1|gres/gpu=2,node=1|1|n\n"
+        for at, (start, end, length) in enumerate(times)
+    )
+    (tmp_path / "sacct.txt").write_text(HEADER + lines)
+    found = gs.inspect(tmp_path / "sacct.txt").snapshot
+    assert found.jobs["job"].to_list() == ["1", "2"]
+    assert list(found.unread) == ["1: its end is before its start (first on line 2)"]

@@ -95,6 +95,11 @@ def _put_times(rows: SelectedRows, zone: str) -> None:
     started = rows["started"] if "started" in rows else pl.Series("started", [None] * rows.frame.height, pl.Float64)
     waits = rows["state"].is_in([SnapshotState.WAITING.value, SnapshotState.BLOCKED.value])
     rows.put(started.set(waits, None).alias("started"))  # of a pending job it is a forecast
+    if "ended" in rows and "duration" in rows:
+        backwards = (
+            (rows["state"] == SnapshotState.ENDED.value) & (rows["ended"] < rows["started"]) & (rows["duration"] > 0)
+        )
+        rows.leave_out("its end is before its start", backwards.fill_null(False))
     rows.leave_out("runs without a start", (rows["state"] == SnapshotState.RUNNING.value) & rows["started"].is_null())
 
 
