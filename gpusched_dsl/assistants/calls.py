@@ -45,8 +45,11 @@ class Calls:
         """Return the time limit of a call: the wanted one, or that of the server if it is shorter."""
         return self.limits.seconds if wanted is None else max(0.0, min(wanted, self.limits.seconds))
 
-    async def run(self, tool: str, model: ModelText, /, **arguments: Any) -> dict[str, Any]:
-        """Return the answer of a tool; raise CallRefused if the call exceeds a limit or names no model."""
+    async def run(self, tool: str, model: ModelText, /, *, here: bool = False, **arguments: Any) -> dict[str, Any]:
+        """Return the answer of a tool; `here`: it works in the folder of the server, without a model.
+
+        Raises CallRefused if the call exceeds a limit or names no model.
+        """
         with self._place_model(model) as (folder, name):
             call = {
                 "tool": tool,
@@ -56,7 +59,7 @@ class Calls:
                 "arguments": arguments,
             }
             async with self._running:
-                found = await self._answer(json.dumps(call).encode(), folder)
+                found = await self._answer(json.dumps(call).encode(), self.folder if here else folder)
         if "refused" in found:
             raise CallRefused(str(found["refused"]))
         return found

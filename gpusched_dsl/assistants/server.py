@@ -153,7 +153,7 @@ def _add_inspection(server: MCPServer, calls: Calls) -> None:
         """
         return await _call(
             calls, "inspect", ModelText(),
-            folder=str(calls.folder), source=source, form=format, timezone=timezone, nodes=nodes, price=price,
+            here=True, source=source, form=format, timezone=timezone, nodes=nodes, price=price,
         )  # fmt: skip
 
 

@@ -1,8 +1,7 @@
-"""Looks at saved outputs of a cluster or a history of jobs, in the folder of the server, without a model."""
+"""Looks at saved outputs of a cluster or a history of jobs, in the working folder, without a model."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,16 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 def inspect(
     limits: CallLimits,
     *,
-    folder: str,
     source: str,
     form: str | None = None,
     timezone: str = "UTC",
     nodes: str | None = None,
     price: float | None = None,
 ) -> dict[str, Any]:
-    """Return the report of a file or folder below `folder`; live clusters are not read.
+    """Return the report of a file or folder below the working folder; live clusters are not read.
 
     Raises CallRefused for a source that is elsewhere, DiagnosticError for one that cannot be read.
     """
-    os.chdir(folder)
     _check_inside(source)
     if nodes is not None and ("/" in nodes or "\\" in nodes or Path(nodes).exists()):
         _check_inside(nodes)
