@@ -220,16 +220,23 @@ def test_other_bodies_visit_the_product(variables: str, constraint: str, monkeyp
         assert shorter <= {OBJECTIVE}
 
 
-@pytest.mark.parametrize("constraint", ["sum[n in N] v[j, n] <= 1", "sum[n in N] (2 * b[j, n] - y[j, n]) <= 1"])
-def test_variables_with_given_values(constraint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a dense family of binaries only the given elements have columns."""
-    constraint = f"var b[J, N] binary; constraint a[j in J]: {constraint}"
+@pytest.mark.parametrize(
+    ("constraint", "fewer"),
+    [
+        ("sum[n in N] v[j, n] <= 1", True),
+        ("sum[n in N] (2 * b[j, n] - y[j, n]) <= 1", True),
+        ("sum[n in N] f[j, n] <= 1", False),
+    ],
+)
+def test_variables_with_given_values(constraint: str, fewer: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a dense family whose elements are at least 0 only the given ones have columns."""
+    constraint = f"var b[J, N] binary; var f[J, N] >= -1; constraint a[j in J]: {constraint}"
     scenario = _scenario(_text(VARIABLES["where"], constraint, 12, 1))
     given = VariableValues((np.array([1, 4, 4]), np.array([0, 3, 5])), np.ones(3))
-    fixed = {"b": given, "v": given}
+    fixed = {"b": given, "v": given, "f": given}
     sparse, shorter = _sparse(scenario, monkeypatch, fixed=fixed)
     assert _facts(sparse) == _facts(_full(scenario, monkeypatch, fixed=fixed))
-    assert bool(shorter - {OBJECTIVE}) == ("b" in constraint.split(":")[1])  # `v` is no binary, and stays dense
+    assert bool(shorter - {OBJECTIVE}) == fewer
 
 
 LARGE = """model M { set J; set N; set K; param kind[J] within K; param type[N] within K; param w[J]; param u[N];
