@@ -21,7 +21,7 @@ def write(folder: Path, nodes: int = 40, seed: int = 1) -> None:
     """nodes.csv, types.csv, instance_jobs.csv and instance_times.csv, and the scenario that reads them."""
     folder.mkdir(parents=True, exist_ok=True)
     settings: dict[str, Setting] = {"seed": seed, "nodes": nodes, "jobs": 10 * nodes}
-    settings |= {"interarrival": 30.0, "catalogue": "full9"}
+    settings |= {"interarrival": 30.0, "catalogue": "full9", "weights": "capacity"}
     jobs = capacity_tables.jobs(settings).frame
     columns = ("job", "application", "framework", "submitted", "deadline", "weight")
     header = "job application framework arrival_h deadline_h weight_usd_per_h"
