@@ -11,6 +11,7 @@ from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreada
 from gpusched_dsl.inspecting.doubts import doubts_of
 from gpusched_dsl.inspecting.readers.kubernetes import read_objects
 from gpusched_dsl.inspecting.readers.kubernetes_documents import (
+    KUBECONFIG,
     has_objects,
     is_kubeconfig,
     objects_of,
@@ -51,13 +52,14 @@ def read_snapshot(
         raise Unreadable(Fault("GSM2001", f"data file `{source}` does not exist"))
     raw, digest = _raw_of(path, source, limits)
     files = {source: digest}
-    if form is None and (is_kubeconfig(raw) or has_objects(raw)):
+    names_cluster = form == KUBECONFIG or (form is None and is_kubeconfig(raw))
+    if names_cluster or (form is None and has_objects(raw)):
         if stated is not None:
             raise Unreadable(Fault("GSM5602", f"`{source}` states its own nodes", help="omit `--nodes`"))
-        if is_kubeconfig(raw) and not live:
+        if names_cluster and not live:
             raise Unreadable(Fault("GSM5603", f"`{source}` names a live cluster, and only saved outputs are read here"))
-        if is_kubeconfig(raw):
-            found, files = read_kubeconfig(path, zone), {}  # it has secrets
+        if names_cluster:
+            found, files = read_kubeconfig(path, zone, stated=form is not None), {}  # it has secrets
         else:
             found = read_objects(objects_of(raw), source, zone=zone)
     else:
@@ -98,7 +100,7 @@ def _read(raw: Raw, form: str | None, zone: str, stated: StatedNodes | None) -> 
         return read_sacct(raw, zone, stated=stated)
     found = form or recognise_format(raw)
     if found is None or found not in trace_formats():
-        known = ", ".join(["sacct", *trace_formats()])
+        known = ", ".join(["sacct", KUBECONFIG, *trace_formats()])
         message = f"`{form}` is not a known format" if form else f"the format of `{raw.name}` is not recognised"
         raise Unreadable(Fault("GSM5601", message, help=f"state it: `--as NAME`, one of {known}"))
     return read_trace(raw, found, stated)

@@ -79,7 +79,7 @@ def guest_lines(windows: Sequence[WrittenWindow], jobs: pl.DataFrame) -> list[st
 
 @dataclass(frozen=True)
 class WrittenLimits:
-    """Statements about limits: numbers of teams and of each user, and the other `quotas`, of which there are so many.
+    """Statements about limits: numbers of teams and of each user, the other `quotas`, and how many these are.
 
     `left_out` says in words what is missing.
     """

@@ -151,7 +151,7 @@ def _ask_past(parts: LiveParts, journal: Journal, most: int, arrivals: bool, sto
 
 
 def _spread(steps: Sequence[int]) -> list[int]:
-    """Return the steps in an order of which each beginning is spread over all of them: halves, quarters, ..."""
+    """Return the steps in an order such that each first part is spread over all of them: halves, quarters, ..."""
     order = sorted(range(len(steps)), key=lambda at: int(f"{at:016b}"[::-1], 2))
     return [steps[at] for at in order]
 
@@ -182,7 +182,7 @@ def _withdrawn(journal: Journal) -> Collection[str | int]:
 
 
 def _first_starts(journal: Journal, parts: LiveParts, asked: _Asked) -> Mapping[str | int, float]:
-    """Return the times of the first plans after a time that run jobs of which no plan ran before."""
+    """Return the times of the first plans after a time that run a job for the first time."""
     placement = parts.setup.placement
     at = placement.position("job")
     assert at is not None

@@ -53,7 +53,7 @@ class Fields:
 
 
 def draw(seed: int) -> list[Facts]:
-    """Jobs of which the model knows neither the nodes that suit them, nor arrays and dependencies."""
+    """Jobs; the model knows neither the nodes that suit them, nor arrays and dependencies."""
     rng, jobs = random.Random(seed), list[Facts]()
     for number in range(14):
         allowed = rng.choice([NODES, NODES, NODES[:3], NODES[3:], NODES[1:], ("a2", "v1", "v2")])
@@ -113,7 +113,7 @@ def test_the_cluster_could_have_done_what_each_row_does(tmp_path: Path, seed: in
 
 
 def test_a_job_that_no_plan_starts_ends_the_row(tmp_path: Path) -> None:
-    """The cluster ran it on two nodes of which the model knows fewer GPUs: a week after that, the method gives up."""
+    """The cluster ran it on two nodes that have fewer GPUs in the model: a week after that, the method gives up."""
     wide = Facts("wide", 4, 2, frozenset({"v1", "v2"}), 0.0, 10.0)
     tight = MODEL.replace("v2 A v100 4", "v2 A v100 2")
     other = replace(wide, name="other", gpus=1, nodes=1)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from kubernetes_objects import NOW, Json, date, node, owned, pod, pod_spec, workload
 
 from gpusched_dsl.cli import main
@@ -330,6 +331,50 @@ def test_a_kubeconfig_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as raised:
         read_snapshot(str(path), LIMITS)
     assert "kubeconfig: cannot be used" in raised.value.faults[0].notes[0]
+
+
+PROGRAM = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, args: [RAN], interactiveMode: Never}}"
+OLD_PROGRAM = "{auth-provider: {name: gcp, config: {cmd-path: touch, cmd-args: RAN}}}"
+
+
+@pytest.mark.parametrize(
+    ("user", "what"),
+    [
+        (PROGRAM, "starts a program"),
+        (OLD_PROGRAM, "starts a program"),
+        ("{tokenFile: RAN}", "other files"),
+        ("{client-certificate: RAN, client-key: RAN}", "other files"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["yaml", "anchored", "json"])
+def test_data_that_turn_out_to_be_a_kubeconfig_start_no_program(
+    user: str, what: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the kubeconfig of `kubectl`, and one that the user states, may do what a kubeconfig can."""
+    ran, path = tmp_path / "ran", tmp_path / "jobs.txt"
+    users = (
+        f"- name: u\n  user: {user}\n"
+        if kind != "anchored"
+        else f"- &a {{name: u, user: {user}}}\n- {{<<: *a, name: v}}\n"
+    )
+    text = (
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: k\n  cluster: {server: 'http://127.0.0.1:9'}\n"
+        f"contexts:\n- name: c\n  context: {{cluster: k, user: u}}\nusers:\n{users}"
+    ).replace("RAN", str(ran))
+    path.write_text(json.dumps(yaml.safe_load(text)) if kind == "json" else text)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    with pytest.raises(Unreadable) as raised:
+        read_snapshot(str(path), LIMITS)
+    assert what in raised.value.faults[0].message
+    assert not ran.exists()
+    for stated in ("as", "variable"):
+        if stated == "variable":
+            monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'none'}:{path}")
+        with pytest.raises(Unreadable) as raised:
+            read_snapshot(str(path), LIMITS, form="kubeconfig" if stated == "as" else None)
+        assert "cannot be read" in raised.value.faults[0].message
+        assert ran.exists() == (user in (PROGRAM, OLD_PROGRAM))
+        ran.unlink(missing_ok=True)
 
 
 def test_a_cluster_by_its_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

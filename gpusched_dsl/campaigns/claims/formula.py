@@ -10,7 +10,7 @@ from gpusched_dsl.language.text.numbers import number_text
 
 
 def formula_text(claim: Claim) -> str:
-    """Return what is computed, of which runs, and which numbers reproduce the claim; empty without a campaign."""
+    """Return what is computed, from what runs, and what numbers reproduce the claim; empty without a campaign."""
     if not claim.campaign:
         return ""
     parts = [_computed(claim), _selected(claim), accepted_text(claim)]
