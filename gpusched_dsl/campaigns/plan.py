@@ -45,12 +45,16 @@ class PlannedRun:
 
 @dataclass(frozen=True, eq=False)
 class CampaignPlan:
-    """All runs of a campaign, in the order of the grid; or some of them, those of the `whole` plan."""
+    """All runs of a campaign, in the order of the grid; or some of them, those of the `whole` plan.
+
+    `campaigns` are the names of all campaigns of its file and of the imports.
+    """
 
     campaign: CheckedCampaign
     runs: tuple[PlannedRun, ...]
     warnings: tuple[Diagnostic, ...] = ()
     whole: CampaignPlan | None = None
+    campaigns: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -86,7 +90,7 @@ class CampaignPlan:
         runs = tuple(planned for planned in self.runs if _matches(planned.run, selected, firsts))
         if not runs:
             raise DiagnosticError([self._no_run(selected, firsts)])
-        return CampaignPlan(self.campaign, runs, self.warnings, self.complete)
+        return CampaignPlan(self.campaign, runs, self.warnings, self.complete, self.campaigns)
 
     def _no_run(self, selected: Mapping[str, Sequence[str]], firsts: Mapping[str, Value]) -> Diagnostic:
         """Return GSM5312, with the values of the first name that has none of the wanted ones."""
@@ -156,7 +160,7 @@ def make_plan(
     hashes = InputHashes(workspace, allowed)
     source = _source(workspace, allowed, path)
     runs = tuple(_plan_run(run, hashes, source) for run in campaign.runs())
-    return CampaignPlan(campaign, runs, tuple(found))
+    return CampaignPlan(campaign, runs, tuple(found), campaigns=tuple(workspace.campaigns))
 
 
 def _source(workspace: Workspace, permissions: Permissions, path: str | None) -> TextSource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from campaign_files import MODEL, plan_of, write_files
+from campaign_files import MODEL, SCENARIOS, plan_of, write_files
 
 from gpusched_dsl.campaigns.plan import CampaignPlan
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord, StoredDiagnostic
@@ -22,13 +22,14 @@ campaign Sizes "Rooms & <b>sizes</b>" {
   measure gain, used;
 }
 """
+OTHER = "campaign Other for Pack { solve Small with highs; }\n"
 
 
 def made(
     tmp_path: Path, text: str, value: Callable[[GridRun], float | None], gain_name: str = "gain"
 ) -> tuple[CampaignPlan, dict[str, RunRecord]]:
     """A plan, and a record for each run: its gain is `value`, a failure if that is None. The gain may be renamed."""
-    texts = {"campaign.gsm": text, "model.gsm": MODEL}
+    texts = {"campaign.gsm": text, "model.gsm": MODEL, "scenarios.gsm": SCENARIOS + OTHER}
     plan = plan_of(write_files(tmp_path, {name: text.replace("gain", gain_name) for name, text in texts.items()}))
     records = {}
     for planned in plan.runs:

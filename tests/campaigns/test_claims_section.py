@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ from page_reader import seen
 
 from gpusched_dsl.campaigns.campaign_page import campaign_page
 from gpusched_dsl.campaigns.claims.section import claims_file, claims_sections
+from gpusched_dsl.language.blocks.campaigns.grid import GridRun
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.reporting.pages.page import PageSection
 
 CLAIMS = """
 title = "A paper <b>of</b> 2020"
@@ -140,3 +144,137 @@ def test_claims_that_cannot_be_used(tmp_path: Path, old: str, new: str, words: s
         claims_sections(plan, records)
     assert words in caught.value.diagnostics[0].message
     assert "campaign.claims.toml" in caught.value.diagnostics[0].message
+
+
+ABSENT = '\n[[claim]]\nplace = "Figure 9"\nclaim = "It saves."\nreason = "Its data are not public."\n'
+GAINS = """title = "T"
+setup = "S"
+[[claim]]
+place = "Figure 1"
+claim = "It gains."
+campaign = "Sizes"
+kind = "saving"
+measure = "gain"
+method = "highs"
+against = ["scip"]
+published = 10
+unit = "%"
+"""
+OF_HIGHS = GAINS.replace('against = ["scip"]\n', "")
+TOTAL = OF_HIGHS.replace("saving", "total") + 'factor = "space"\nruns = 72\nsizes = [5, 7, 9]\n'
+TEST = OF_HIGHS[OF_HIGHS.index("claim =") :].replace("saving", "most")
+TEST = f"[[claim.test]]\n{TEST}"
+ABSENT_TWICE = GAINS.replace("kind = ", 'reason_of = "Figure 9"\nkind = ') + ABSENT * 2
+
+
+def sections_of(tmp_path: Path, claims: str, value: Callable[[GridRun], float | None] = gain_of) -> list[PageSection]:
+    plan, records = made(tmp_path, GRID, value)
+    (tmp_path / "campaign.claims.toml").write_text(claims)
+    return claims_sections(plan, records)
+
+
+@pytest.mark.parametrize("claims", [GAINS, "title = 'T'\nsetup = 'S'\n"])
+def test_claims_that_no_campaign_examines_are_listed(tmp_path: Path, claims: str) -> None:
+    (section,) = sections_of(tmp_path, claims + ABSENT)
+    assert section.tables[-1].rows == [["Figure 9", "It saves.", "not run", "Its data are not public."]]
+    assert "1 not run" in dict(section.summary)["claims"]
+
+
+def test_the_reading_of_a_claim_is_stated(tmp_path: Path) -> None:
+    (section,) = sections_of(tmp_path, GAINS + 'reading = "`highs` has less `gain`."\n')
+    assert section.tables[0].rows[0][1] == "It gains. Read as: `highs` has less `gain`."
+
+
+def test_failed_runs_are_stored_runs(tmp_path: Path) -> None:
+    (section,) = sections_of(tmp_path, GAINS, lambda run: None)
+    assert section.tables[0].rows[0][5:7] == ["the runs cannot tell (no run counts)", "not counted: 72 failed"]
+
+
+@pytest.mark.parametrize("kind", ["saving", "value", "growth", "order"])
+def test_scenarios_of_a_campaign_are_cells(tmp_path: Path, kind: str) -> None:
+    """A number over two scenarios is the mean of those of each; runs of one seed of both are never mixed."""
+    text = GAINS.replace("published = 10\n", "") if kind == "order" else GAINS if kind == "saving" else OF_HIGHS
+    text = text.replace("saving", kind) + ('factor = "space"\n' if kind == "growth" else "")
+    # The two scenarios differ a hundredfold, ours and theirs by a tenth with little noise.
+    scale = lambda run: 100.0 if run.scenario == "Other" else 1.0  # noqa: E731
+    value = lambda run: (  # noqa: E731
+        scale(run) * float(run.factors["space"].number) * (0.9 if run.label == "highs" else 1.0) * (1 + run.seed / 1e4)
+    )
+    plan, records = made(tmp_path, GRID, value)
+    (tmp_path / "campaign.claims.toml").write_text(text)
+    row = claims_sections(plan, records)[0].tables[0].rows[0]
+    if kind == "order":
+        assert row[5] == "reproduced (each difference is beyond chance)"
+    else:
+        number = {"saving": "10 %", "value": "318 %", "growth": "exponent 1"}[kind]
+        assert row[3].startswith(number)
+        low, high = re.findall(r"[0-9.]+", row[3])[1:] or (0.0, 0.0)
+        assert float(high) - float(low) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GAINS.replace('"highs"', '"hihgs"'), "unknown method `hihgs`, did you mean `highs`?"),
+        (GAINS.replace('["scip"]', '["sicp"]'), "unknown method `sicp`"),
+        (GAINS.replace('["scip"]', '"scip"'), "`$.against`"),
+        (GAINS.replace('["scip"]', '["highs"]'), "`against` has"),
+        (GAINS.replace("Sizes", "Sizez"), "unknown campaign `Sizez`, did you mean `Sizes`?"),
+        (GAINS + 'reason = "r"\n' + TEST.replace("Sizes", "Sizez"), "Figure 1, test: unknown campaign `Sizez`"),
+        (GAINS + 'reason = "r"\n' + TEST.replace("highs", "hihgs"), "Figure 1, test: unknown method `hihgs`"),
+        (GAINS + 'reason = "r"\n' + TEST + 'reason = "r"\n', "unknown entry `reason`"),
+        (GAINS + TEST, "`reason`, which is missing"),
+        (GAINS + 'source = "Table 2"\n', "`reason`, which is missing"),
+        (GAINS + "where = { space = 6 }\n", "`space` is never `6`"),
+        (GAINS + 'where = { space = 5, scenario = "Smal" }\n', "`scenario` is never `Smal`"),
+        (GAINS + 'where = "space"\n', "`$.where`"),
+        (GAINS + "where = { space = [[5]] }\n", "`$.where"),
+        (GAINS.replace("10", "[10, 5]"), "`published` is neither"),
+        (GAINS.replace("10", "nan"), "`published` is neither"),
+        (GAINS.replace("10", "inf"), "`published` is neither"),
+        (GAINS.replace("10", "[10]"), "`$.published`"),
+        (GAINS.replace("10", "true"), "`$.published[0]`"),
+        (GAINS.replace("saving", "order"), "`published` is not used by the kind `order`"),
+        (GAINS.replace("saving", "equal").replace("published = 10\n", ""), "`within` is needed"),
+        (GAINS + "within = 5\n", "`within` is not used by the kind `saving`"),
+        (GAINS + "runs = 5\n", "`runs` is not used by the kind `saving`"),
+        (GAINS.replace('"%"', '"$"'), "`unit` is `$`"),
+        (GAINS + 'exact = "false"\n', "`$.exact`"),
+        (GAINS + 'solved = "no"\n', "`$.solved`"),
+        (GAINS.replace('"gain"', "3"), "`$.measure`"),
+        (GAINS.replace('["scip"]', '["7"]') + 'factor = "space"\nvalue = "6"\n', "unknown value `6` of `space`"),
+        (OF_HIGHS.replace("saving", "growth") + 'factor = "spice"\n', "unknown column `spice`"),
+        (OF_HIGHS.replace("saving", "growth") + 'factor = "space"\ntogether = ["s"]\n', "unknown column `s`"),
+        (TOTAL + 'arms = ["methods"]\n', "unknown column `methods`"),
+        (GAINS.replace('campaign = "Sizes"\n', 'reason = "r"\n'), "`campaign` is needed with `against`"),
+        (GAINS.replace("[[claim]]", "[claim]"), "`[[claim]]`"),
+        (GAINS + '[[claims]]\nplace = "T"\n', "unknown entry `claims`"),
+        (ABSENT_TWICE, "`reason_of` names"),
+    ],
+)
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_claim_that_is_not_as_meant_is_refused(tmp_path: Path, text: str, words: str, is_stored: bool) -> None:
+    """Never shown as one whose runs are missing or cannot tell, nor with a part of it ignored."""
+    plan, records = made(tmp_path, GRID, gain_of)
+    (tmp_path / "campaign.claims.toml").write_text(text)
+    with pytest.raises(DiagnosticError, match="GSM5313") as caught:
+        claims_sections(plan.only({"seed": ["1"]}), records if is_stored else {})
+    assert words in caught.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize(
+    ("source", "cites"),
+    [
+        ("Section 4.2: \"a\"", True), ("Section V-B", True), ("Appendix A", True), ("Table A.1", True), ("(16)", True),
+        ("Figures 4 and 5", True), ("the abstract", True), ("Kiros (2020)", False), ("Table Values", False),
+        ("Section In the middle", False), ("page It", False), ("the paper", False),
+    ],
+)  # fmt: skip
+def test_a_source_cites_a_place(tmp_path: Path, source: str, cites: bool) -> None:
+    text = GAINS + f"reason = 'r'\nsource = '{source}'\n"
+    if cites:
+        (section,) = sections_of(tmp_path, text)
+        assert f"Source: {source}" in section.tables[0].rows[0][7]
+    else:
+        with pytest.raises(DiagnosticError, match="names no place"):
+            sections_of(tmp_path, text)

@@ -30,6 +30,8 @@ def select_runs(claim: Claim, results: pl.DataFrame) -> tuple[pl.DataFrame, dict
     if claim.value:
         rows = rows.filter(pl.col(ROLE).is_in(claim.roles))
     status = pl.col("status").cast(pl.String) if "status" in rows.columns else pl.lit(None, pl.String)
+    if claim.measure not in rows.columns and DONE not in results["state"]:  # failed runs have no measures
+        rows = rows.with_columns(pl.lit(None, pl.Float64).alias(claim.measure))
     excluded = (
         pl.when(pl.col("state") == FAILED)
         .then(pl.lit(FAILED))
@@ -54,6 +56,20 @@ def restrict_rows(rows: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
         else:
             rows = rows.filter(pl.col(name).cast(pl.String).is_in([plain_text(one) for one in values]))
     return rows
+
+
+def cells_of(claim: Claim, runs: pl.DataFrame) -> list[str]:
+    """Return the columns whose combinations make up the cells of a claim.
+
+    They are the factors, except its own and those that vary with it; and the scenario and the online block, if equal
+    methods, seeds and factors have runs of several. A scenario that a factor or a method fixes is no further cell.
+    """
+    factors = factors_of(runs)
+    several = [name for name in ("scenario", "online") if name in runs.columns and runs[name].n_unique() > 1]
+    groups = runs.group_by(*factors, "method", "seed").agg(pl.col(name).n_unique() for name in several)
+    own = (claim.factor, *claim.together)
+    several = [name for name in several if name not in own and groups[name].max() != 1]
+    return [name for name in factors if name not in own] + several
 
 
 def factors_of(results: pl.DataFrame) -> list[str]:

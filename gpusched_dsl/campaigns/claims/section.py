@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from gpusched_dsl.campaigns.claims.claim_names import check_campaign_name, check_names
 from gpusched_dsl.campaigns.claims.claims import SUFFIX, Claim, Paper, read_paper
 from gpusched_dsl.campaigns.claims.formula import formula_text
 from gpusched_dsl.campaigns.claims.texts import (
@@ -19,16 +20,17 @@ from gpusched_dsl.campaigns.claims.texts import (
     tally_text,
     verdict_text,
 )
-from gpusched_dsl.campaigns.claims.verdict import Finding, find
+from gpusched_dsl.campaigns.claims.verdict import NOT_RUN, Finding, find
 from gpusched_dsl.campaigns.plan import CampaignPlan
 from gpusched_dsl.campaigns.results import results_table
-from gpusched_dsl.campaigns.tasks import DONE, RunRecord
+from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source_files import is_library_name, library_files, library_folder
 from gpusched_dsl.reporting.pages.page import PageSection, PageTable
 
 HEADINGS = ("place", "published claim", "published", "ours", "formula", "verdict", "status of runs", "reason")
+ABSENT_HEADINGS = ("place", "published claim", "verdict", "why")
 TEST_HEADINGS = ("place", "test of the reason", "expected", "ours", "formula", "result", "status of runs")
 
 
@@ -45,18 +47,25 @@ def claims_file(plan: CampaignPlan) -> Path | None:
 def claims_sections(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> list[PageSection]:
     """Return a section with the claims about this campaign and their verdicts; none without claims.
 
+    Claims that no campaign examines are listed on the page of each campaign.
+
     Raises DiagnosticError (GSM5313) for claims that cannot be read or computed.
     """
     path = claims_file(plan)
     if path is None:
         return []
     paper = _read(path)
-    claims = [claim for claim in paper.claims if claim.campaign == plan.name]
-    if not claims:
-        return []
+    grid = results_table(plan.complete, {})
+    for claim in paper.claims:
+        for one in (claim, *claim.tests):
+            _check(one, plan, grid, path)
     table = results_table(plan, records, all_measures=True)
-    is_stored = DONE in table["state"].to_list()  # else the measures have no columns
+    is_stored = not {DONE, FAILED}.isdisjoint(table["state"])
     stored = table if is_stored else None
+    claims = [claim for claim in paper.claims if claim.campaign == plan.name]
+    absent = [claim for claim in paper.claims if not claim.campaign]
+    if not claims and not absent:
+        return []
     found = [(claim, _finding(claim, stored, path)) for claim in claims]
     tested = [
         [(test, _finding(test, stored if test.campaign == plan.name else None, path)) for test in claim.tests]
@@ -65,7 +74,7 @@ def claims_sections(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> lis
         for claim, finding in found
     ]
     rows = [_row(claim, finding, [of for _, of in its]) for (claim, finding), its in zip(found, tested, strict=True)]
-    tables = [PageTable("Claims", HEADINGS, rows, is_open=True)]
+    tables = [PageTable("Claims", HEADINGS, rows, is_open=True)] if rows else []
     stating = places_with_tests(found)
     test_rows = [
         _test_row(claim, test, finding)
@@ -75,7 +84,11 @@ def claims_sections(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> lis
     ]
     if test_rows:
         tables.append(PageTable("Tests of the reasons", TEST_HEADINGS, test_rows))
-    summary = [("source", paper.title), ("claims", f"{len(claims)}: {tally_text(found)}"), ("set-up", paper.setup)]
+    if absent:
+        absent_rows = [[claim.place, _statement(claim), NOT_RUN, claim.reason] for claim in absent]
+        tables.append(PageTable("Claims that no campaign examines", ABSENT_HEADINGS, absent_rows))
+        found += [(claim, find(claim, None)) for claim in absent]
+    summary = [("source", paper.title), ("claims", f"{len(found)}: {tally_text(found)}"), ("set-up", paper.setup)]
     return [PageSection("Published claims", summary, tables=tables)]
 
 
@@ -95,16 +108,30 @@ def _finding(claim: Claim, table: pl.DataFrame | None, path: Path) -> Finding:
         raise _unusable(path, f"{claim.place}: {words[0]}") from failure
 
 
+def _check(claim: Claim, plan: CampaignPlan, grid: pl.DataFrame, path: Path) -> None:
+    try:
+        check_campaign_name(claim, plan.complete.campaigns)
+        if claim.campaign == plan.name:
+            check_names(claim, grid)
+    except ValueError as failure:
+        raise _unusable(path, f"{claim.place}: {failure}") from failure
+
+
+def _statement(claim: Claim) -> str:
+    """Return the published sentence, and how it is read in the names of the campaign."""
+    return f"{claim.claim} Read as: {claim.reading}" if claim.reading else claim.claim
+
+
 def _row(claim: Claim, finding: Finding, tests: list[Finding]) -> list[str]:
     return [
-        claim.place, claim.claim, published_text(claim), ours_text(claim, finding), formula_text(claim),
+        claim.place, _statement(claim), published_text(claim), ours_text(claim, finding), formula_text(claim),
         verdict_text(claim, finding), status_text(finding), reason_text(claim, finding, tests),
     ]  # fmt: skip
 
 
 def _test_row(claim: Claim, test: Claim, finding: Finding) -> list[str]:
     return [
-        claim.place, test.claim, published_text(test), ours_text(test, finding), formula_text(test),
+        claim.place, _statement(test), published_text(test), ours_text(test, finding), formula_text(test),
         confirmation_text(finding), status_text(finding),
     ]  # fmt: skip
 

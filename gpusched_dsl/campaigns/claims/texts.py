@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from gpusched_dsl.campaigns.claims.claim_runs import factors_of
+from gpusched_dsl.campaigns.claims.claim_runs import cells_of
 from gpusched_dsl.campaigns.claims.claims import LIMITS, Claim
 from gpusched_dsl.campaigns.claims.powers import ROLE
 from gpusched_dsl.campaigns.claims.verdict import NOT_RUN, REPRODUCED, UNDECIDED, VERDICTS, Finding
@@ -112,7 +112,7 @@ def ours_text(claim: Claim, finding: Finding) -> str:
 def _means_text(claim: Claim, runs: pl.DataFrame | None) -> str:
     if runs is None or claim.kind != "order":
         return "-"
-    cells = runs.group_by(ROLE, *(name for name in factors_of(runs) if name != claim.factor))
+    cells = runs.group_by(ROLE, *cells_of(claim, runs))
     means = dict(cells.agg(pl.col(claim.measure).mean()).group_by(ROLE).agg(pl.col(claim.measure).mean()).rows())
     if set(claim.roles) - set(means):
         return "-"

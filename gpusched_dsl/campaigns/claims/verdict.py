@@ -15,7 +15,7 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.campaigns.claims.claim_runs import factors_of, select_runs
+from gpusched_dsl.campaigns.claims.claim_runs import cells_of, select_runs
 from gpusched_dsl.campaigns.claims.claims import PAIRED, Claim
 from gpusched_dsl.campaigns.claims.powers import OF, ROLE, growth_exponents, total_over_runs
 from gpusched_dsl.ir.arrays import Floats
@@ -78,7 +78,7 @@ def find(claim: Claim, results: pl.DataFrame | None) -> Finding:
 
 def _compare_pairs(claim: Claim, runs: pl.DataFrame) -> Finding:
     """Compare at equal seeds, in each cell with the best of `against`; the mean over the cells counts."""
-    factors = [name for name in factors_of(runs) if name != claim.factor]
+    factors = cells_of(claim, runs)
     parts = runs.partition_by(factors, maintain_order=True) if factors else [runs]
     complete = [part for part in map(_common_seeds, parts) if set(part[ROLE]) == set(claim.roles)]
     if not complete:
@@ -198,12 +198,12 @@ def _absolute(claim: Claim, runs: pl.DataFrame) -> Finding:
         values = runs[claim.measure].to_numpy().astype(float)
         ours = float(values.max() if claim.kind == "most" else np.median(values))
         return Finding(REPRODUCED if ours <= claim.accepted[1] else REFUTED, ours, None, "", runs)
-    return _judge_mean(claim, runs.rename({claim.measure: OF}), factors_of(runs), runs)
+    return _judge_mean(claim, runs.rename({claim.measure: OF}), cells_of(claim, runs), runs)
 
 
 def _growth(claim: Claim, runs: pl.DataFrame) -> Finding:
     """Compare the exponent with the published one."""
-    cells = [name for name in factors_of(runs) if name not in (claim.factor, *claim.together)]
+    cells = cells_of(claim, runs)
     exponents, used = growth_exponents(claim, runs, cells)
     if not len(exponents):
         return Finding(UNDECIDED, detail=f"no seed has runs at two values of {claim.factor}", runs=used)
