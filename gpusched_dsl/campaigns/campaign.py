@@ -8,15 +8,21 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from gpusched_dsl.backends.registry import backend, solver_names
 from gpusched_dsl.campaigns.execute import PERFORM, to_stored
+from gpusched_dsl.campaigns.inputs import MISSING
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, lock_text
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
 from gpusched_dsl.campaigns.results import RESULTS, results_table, write_results
 from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.campaigns.tasks import FAILED, RunRecord, encode, read_record
+from gpusched_dsl.data.sources.excel import missing_package
+from gpusched_dsl.data.sources.tables import is_excel
 from gpusched_dsl.engines.failures import failure_diagnostic
 from gpusched_dsl.engines.protocol import Done, Engine, Failure, Work
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.diagnostics.extras import is_installed
 
 
 @dataclass(eq=False)
@@ -80,11 +86,12 @@ def run_campaign(
 
     `tell` is called at the start and after every run, `stop` about five times a second: with True, the running runs
     are given up, and the others are in the store. Raises DiagnosticError if the store or the engine cannot be used;
-    what was stored before stays.
+    what was stored before stays. A package that runs need and that is not installed is such an error, before any run.
     """
     start = time.perf_counter()
     records = store.read_all(run.key for run in plan.runs)
     missing = missing_runs(plan, records, retry=retry)
+    _require_packages(missing)
     store.write(LOCKFILE, lock_text(plan.complete))
     progress = progress_of(plan, records, missing, engine.workers)
     tell(progress)
@@ -99,6 +106,16 @@ def run_campaign(
     _gather(plan.complete, records, store)
     seconds, stopped = time.perf_counter() - start, progress.executed < len(work)
     return CampaignRun(plan, records, progress.executed, stopped, seconds, tuple(store.warnings))
+
+
+def _require_packages(runs: Sequence[PlannedRun]) -> None:
+    """Raise DiagnosticError if a solver of the runs cannot be loaded, or their Excel files cannot be read."""
+    absent = {name for run in runs for name, version in run.pins.items() if version == MISSING}
+    for name in solver_names():
+        if f"version {name}" in absent:
+            backend(name)
+    if not is_installed("excel") and any(is_excel(name) for run in runs for name in run.task.data):
+        raise DiagnosticError([missing_package()])
 
 
 def _gather(plan: CampaignPlan, records: Mapping[str, RunRecord], store: Store) -> None:

@@ -85,3 +85,20 @@ def test_parts_that_need_a_package_name_its_extra(
     with pytest.raises(DiagnosticError) as raised:
         use()
     assert f"`pip install '.[{extra}]'` in the folder of gsdsl" in str(raised.value)
+
+
+@pytest.mark.parametrize(("extra", "package"), [("cpsat", "ortools"), ("excel", "fastexcel")])
+def test_a_campaign_starts_no_run_when_one_of_them_needs_a_missing_package(
+    extra: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = MODEL + "scenario S for M { }\ncampaign C for M { solve S with highs, cpsat; }\n"
+    if extra == "excel":
+        text = WITH_SHEET + "campaign C for M { solve S with highs; }\n"
+        text = text.replace("set I;", "set I; var x[I] binary; minimize n: sum[i in I] x[i];")
+    (tmp_path / "m.gsm").write_text(text, encoding="utf-8")
+    (tmp_path / "jobs.xlsx").write_bytes(b"PK")
+    monkeypatch.chdir(tmp_path)
+    hide(package, monkeypatch)
+    assert main(["campaign", "run", "m.gsm", "--engine", "inline"]) == 1
+    assert f"`pip install '.[{extra}]'` in the folder of gsdsl" in capsys.readouterr().err
+    assert not list((tmp_path / "C.results" / "runs").rglob("*.json"))

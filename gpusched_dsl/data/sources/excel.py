@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched_dsl.data.sources.files import Fault, FileLimits, Unreadable, column_name, decoded_size_fault
 from gpusched_dsl.data.sources.parquet_trial import UnreadableFile, try_sheet
 from gpusched_dsl.ir.arrays import Ints
-from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.extras import missing_extra
 
 if TYPE_CHECKING:
@@ -99,12 +99,17 @@ def _clock_text(milliseconds: pl.Series) -> pl.Series:
     return frame.select(pl.format("{}{}:{}:{}{}", sign, "h", *two, ending)).to_series()
 
 
+def missing_package() -> Diagnostic:
+    """Return the diagnostic of a missing fastexcel."""
+    return missing_extra("excel", "Excel files need", "GSM2019", "export the sheet as CSV")
+
+
 def _module() -> Any:
     try:
         import fastexcel
     except ImportError:
-        missing = missing_extra("excel", "Excel files need", otherwise="export the sheet as CSV")
-        raise Unreadable(Fault("GSM2019", missing.message, help=missing.help)) from None
+        missing = missing_package()
+        raise Unreadable(Fault(missing.code, missing.message, help=missing.help)) from None
     return fastexcel
 
 

@@ -98,6 +98,11 @@ def _read_excel(
     return FileColumns(name, {column: found[column] for column in dict.fromkeys(columns)}, len(lines), digest, lines)
 
 
+def is_excel(name: str) -> bool:
+    """Whether a file of this name is read as an Excel file."""
+    return Path(name.lower()).suffix in (".xlsx", ".xlsm")
+
+
 def is_text(name: str) -> bool:
     """Whether the cells of a file of this name have no types of their own."""
     return Path(name.lower().removesuffix(".gz")).suffix in (".csv", ".tsv", ".xlsx", ".xlsm")
