@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -11,6 +11,7 @@ from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gpusched_dsl.language.text.numbers import count_text
 
 ANY_TYPE, NO_DEMAND, OTHER_TEAM = "any_type", "no_demand", "others"
+STAYS = "stays_there"  # the demand of a job that runs on a node that starts no jobs
 JOB_COLUMNS = (
     "job", "submitted", "team", "user", "qos", "partition", "needs", "workers", "per_node", "type", "demand", "hours"
 )  # fmt: skip
@@ -31,21 +32,23 @@ _DEMAND = ("partitions", "features", "allowed_nodes", "excluded_nodes", "several
 class WrittenJobs:
     """`jobs` has JOB_COLUMNS, `held` the workers of running jobs by node, `barred` the nodes that a demand excludes.
 
-    `start` is time 0 in seconds since 1970, `hours` how long a job takes that states no limit. `is_past` says that the
-    jobs have ended. `left_out` says in words what is missing.
+    `closed` are the nodes that start no jobs and have running ones. `start` is time 0 in seconds since 1970, `hours`
+    how long a job takes that states no limit. `is_past` says that the jobs have ended. `left_out` says in words what is
+    missing.
     """
 
     jobs: pl.DataFrame
     held: pl.DataFrame
     barred: pl.DataFrame
+    closed: Sequence[str]
     start: float
     hours: float
     is_past: bool
     left_out: Sequence[str]
 
 
-def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
-    """The jobs on these nodes, in the order in which they were submitted."""
+def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[str] = ()) -> WrittenJobs:
+    """The jobs on these nodes, in the order in which they were submitted. Nodes that are `down` start none."""
     notes: list[str] = []
     shares = snapshot.source.startswith("Kubernetes")  # pods of a job may be on one node
     hours = usual_hours(snapshot)
@@ -65,8 +68,11 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
         if waiting.height < ended.height:
             notes.append(f"{count_text(ended.height - waiting.height, 'job')} that ended before the last {MOST_PAST}")
     start = float(waiting["submitted"].min()) if is_past and waiting.height else snapshot.now  # type: ignore[arg-type]
-    queued, barred = _queued(waiting, nodes, hours, snapshot.now, is_past, notes)
+    queued, barred = _queued(waiting, nodes, hours, snapshot.now, is_past, shares, notes)
     begun, held = _running(running, nodes, hours, notes)
+    on_closed = held.filter(pl.col("node").is_in(list(down)))
+    stays = pl.col("job").is_in(on_closed["job"].to_list())
+    begun = begun.with_columns(pl.when(stays).then(pl.lit(STAYS)).otherwise("demand").alias("demand"))
     barred = pl.concat([barred, _of_partitions(nodes, barred["demand"].unique().to_list())])
     jobs = pl.concat([begun, queued]).sort("_moment", maintain_order=True, nulls_last=True)
     since = ((pl.col("_moment").fill_null(start) - start) / 3600.0).round(6)
@@ -77,7 +83,8 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame) -> WrittenJobs:
         *(pl.when(pl.col(n) == "").then(pl.lit(other)).otherwise(n).alias(n)
           for n, other in (("team", OTHER_TEAM), ("user", "unknown"), ("qos", NONE), ("partition", NONE))),
     )  # fmt: skip
-    return WrittenJobs(jobs.select(JOB_COLUMNS), held, barred, start, hours, is_past, notes)
+    closed = on_closed["node"].unique(maintain_order=True).to_list()
+    return WrittenJobs(jobs.select(JOB_COLUMNS), held, barred, closed, start, hours, is_past, notes)
 
 
 def usual_hours(snapshot: ClusterSnapshot) -> float:
@@ -87,9 +94,9 @@ def usual_hours(snapshot: ClusterSnapshot) -> float:
 
 
 def _queued(
-    jobs: pl.DataFrame, nodes: pl.DataFrame, hours: float, now: float, is_past: bool, notes: list[str]
+    jobs: pl.DataFrame, nodes: pl.DataFrame, hours: float, now: float, is_past: bool, shares: bool, notes: list[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Jobs that wait, and the nodes that their demands exclude."""
+    """Jobs that wait, and the nodes that their demands exclude. If it `shares`, pods of a job may be on one node."""
     types = nodes["gpu_type"].unique().to_list()
     # a type of a past job may be that of GPUs whose nodes were not named
     known = pl.col("gpu_types").list.eval(pl.element().is_in(types)).list.all()
@@ -108,6 +115,7 @@ def _queued(
     jobs = jobs.join(table, on=names, how="left", maintain_order="left")
     jobs = _kept(jobs, pl.col("met"), "{} whose demands no node meets", notes)
     nodes_of = pl.Series("node", excluded, dtype=pl.List(pl.String))
+    jobs = _with_room(jobs, nodes, dict(zip(labels, excluded, strict=True)), shares, notes)
     barred = pl.DataFrame([pl.Series("demand", labels, dtype=pl.String), nodes_of, met])
     barred = barred.filter("met", pl.col("demand") != NO_DEMAND).select("demand", "node")
     barred = barred.explode("node", keep_nulls=False, empty_as_null=False)
@@ -123,6 +131,25 @@ def _queued(
         (longest / 3600.0).alias("hours"),
         (pl.col("submitted") if is_past else pl.max_horizontal("submitted", later)).alias("_moment"),
     ), barred  # fmt: skip
+
+
+def _with_room(
+    jobs: pl.DataFrame, nodes: pl.DataFrame, excluded: Mapping[str, Sequence[str]], shares: bool, notes: list[str]
+) -> pl.DataFrame:
+    """The jobs for which all nodes that suit are large enough if they are up and free: the others would never start."""
+    kind = pl.when(pl.col("gpu_types").list.len() == 1).then(pl.col("gpu_types").list.first()).otherwise(pl.lit(""))
+    keys = ["demand", "_kind", "gpus", "nodes"]
+    jobs = jobs.with_columns(kind.alias("_kind"))
+    sizes = jobs.select(keys).unique(maintain_order=True)
+    room = []
+    for demand, wanted, each, workers in sizes.iter_rows():
+        suits = nodes.filter(
+            ~pl.col("node").is_in(list(excluded[demand])), pl.lit(wanted == "") | (pl.col("gpu_type") == wanted)
+        )
+        most = suits["gpus"] if workers == 0 else (suits["gpus"] // each).clip(0, workers if shares else 1)
+        room.append(bool(most.sum() >= (workers or each)))
+    jobs = jobs.join(sizes.with_columns(pl.Series("_room", room, dtype=pl.Boolean)), on=keys, maintain_order="left")
+    return _kept(jobs, pl.col("_room"), "{} larger than all nodes that suit", notes)
 
 
 def _of_partitions(nodes: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from gpusched_dsl.data.sources.writing import make_folder, write_text
 from gpusched_dsl.explaining.job_reason import names_text
 from gpusched_dsl.inspecting.cluster_file import cluster_file, driver_of
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
-from gpusched_dsl.inspecting.written_jobs import ANY_TYPE, NO_DEMAND, OTHER_TEAM, WrittenJobs, written_jobs
+from gpusched_dsl.inspecting.written_jobs import ANY_TYPE, NO_DEMAND, OTHER_TEAM, STAYS, WrittenJobs, written_jobs
 from gpusched_dsl.inspecting.written_rules import (
     WrittenLimits,
     WrittenWindow,
@@ -68,7 +68,8 @@ def model_folder(snapshot: ClusterSnapshot, driver: str | None = None) -> ModelF
     if not nodes.height:
         message = f"`{snapshot.source}` has no node with GPUs"
         raise DiagnosticError([Diagnostic("GSM5611", message, help="state the nodes: `--nodes 20x8:a100`")])
-    jobs = written_jobs(snapshot, nodes)
+    down = nodes.filter(~pl.col("up") | _is_maintained(snapshot))["node"].to_list()
+    jobs = written_jobs(snapshot, nodes, down)
     in_use = jobs.held.group_by("node").agg(pl.col("gpus").sum().alias("in_use"))
     nodes = nodes.join(in_use, on="node", how="left", maintain_order="left").with_columns(pl.col("in_use").fill_null(0))
     few = nodes.filter(pl.col("in_use") > pl.col("gpus"))
@@ -178,7 +179,7 @@ def _cluster(
         "    node_type[node] = gpu_type;",
         "    gpus[node] = gpus;",
         "  }",
-        f"  Demands = {label_set([NO_DEMAND, *jobs.barred['demand'].unique(maintain_order=True)])};",
+        f"  Demands = {label_set(_demands(jobs))};",
         *(['  data "barred.csv" { barred[demand, node] = barred; }'] if jobs.barred.height else []),
         *window_lines(windows, teams),
         "  Jobs = {};",
@@ -187,12 +188,31 @@ def _cluster(
     return "\n".join(lines) + "\n"
 
 
-def _now(snapshot: ClusterSnapshot, nodes: pl.DataFrame, jobs: WrittenJobs, windows: Sequence[WrittenWindow]) -> str:
-    name, what = ("Past", "jobs that have ended") if jobs.is_past else ("Now", "the jobs that run and wait")
+def _is_maintained(snapshot: ClusterSnapshot) -> pl.Expr:
+    """Whether a node is in maintenance now: its rule may be off."""
     present = snapshot.reservations.filter(
         (pl.col("start") <= snapshot.now) & (pl.col("end") > snapshot.now) & pl.col("maintenance")
     )
-    maintained = pl.col("node").is_in(present["nodes"].explode().drop_nulls().to_list())  # its rule may be off
+    return pl.col("node").is_in(present["nodes"].explode().drop_nulls().to_list())
+
+
+def _closed_lines(jobs: WrittenJobs) -> list[str]:
+    """Statements that start no jobs on the nodes that are down, also when the jobs that run there have ended."""
+    if not jobs.closed:
+        return []
+    return [
+        f"  Demands = {label_set([*_demands(jobs), STAYS])};",
+        f"  barred[d in Demands, n in {label_set(jobs.closed)} where d != {quoted(STAYS)}] = 1;",
+    ]
+
+
+def _demands(jobs: WrittenJobs) -> list[str]:
+    return [NO_DEMAND, *jobs.barred["demand"].unique(maintain_order=True)]
+
+
+def _now(snapshot: ClusterSnapshot, nodes: pl.DataFrame, jobs: WrittenJobs, windows: Sequence[WrittenWindow]) -> str:
+    name, what = ("Past", "jobs that have ended") if jobs.is_past else ("Now", "the jobs that run and wait")
+    maintained = _is_maintained(snapshot)
     reason = pl.when(maintained & pl.col("up")).then(pl.lit("maintenance")).otherwise("reason").alias("reason")
     down = nodes.filter(~pl.col("up") | maintained).select("node", "in_use", reason).rows()
     lines = [
@@ -204,6 +224,7 @@ def _now(snapshot: ClusterSnapshot, nodes: pl.DataFrame, jobs: WrittenJobs, wind
         *(_date(snapshot, jobs.start) if jobs.is_past else []),
         *(f"  gpus[{quoted(node)}] = {used};  # it starts no jobs{': ' * bool(why)}{' '.join(why.split())}"
           for node, used, why in ([] if jobs.is_past else down)),
+        *_closed_lines(jobs),
         '  data "jobs.csv" {',
         "    Jobs = job;",
         "    submitted[job] = submitted[h];",

@@ -455,3 +455,19 @@ def test_a_driver_reads_the_nodes_that_were_written(nodes: list[Json], settings:
     seen = [place for one in nodes for place in observed_places(one, gpus)]
     assert {one.name: (one.gpu_type, one.gpus) for one in seen if one.gpus}.items() <= written.items()
     assert len(written) == len([one for one in seen if one.gpus]) + (nodes[0]["metadata"]["name"] == "both")
+
+
+@pytest.mark.parametrize("counts", [(0, 0), (1, 0), (0, 2)])
+def test_pod_sets_without_pods(counts: tuple[int, int]) -> None:
+    """They demand nothing: no GPUs, no type, no other resource."""
+    sets = [
+        pod_spec(1),
+        pod_spec(1, resource="nvidia.com/mig-1g.10gb"),
+        pod_spec(8, nodeSelector={"nvidia.com/gpu.product": "H100"}),
+    ]
+    numbers = (counts[0], 0, counts[1])
+    conditions = {"QuotaReserved": (False, 10, "no quota")}
+    one = workload("w", [*zip(numbers, sets, strict=True)], owner=("Job", "j"), conditions=conditions)
+    found = {name: (row["gpus"], row["nodes"], row["gpu_types"]) for name, row in jobs_of([one]).items()}
+    expected = {(1, 0): (1, 1, []), (0, 2): (8, 2, ["H100"])}
+    assert found == ({"red/w": expected[counts]} if counts in expected else {})

@@ -148,7 +148,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     jobs = {row.pop("job"): row for row in rows(tmp_path / "jobs.csv")}
     assert list(jobs) == ["1", "2", "4", "5", "6", "7", "10", "13"]
     assert [(j["needs"], j["workers"], j["type"], j["demand"]) for j in jobs.values()] == [
-        ("8", "2", "any_type", "no_demand"), ("3", "0", "any_type", "no_demand"), ("2", "1", "a100", "no_demand"),
+        ("8", "2", "any_type", "no_demand"), ("3", "0", "any_type", "stays_there"), ("2", "1", "a100", "no_demand"),
         ("8", "2", "any_type", "big"), ("3", "0", "any_type", "small"), ("2", "1", "any_type", "demand_4"),
         ("2", "1", "any_type", "demand_6"), ("2", "1", "any_type", "no_demand"),
     ]  # fmt: skip
@@ -265,6 +265,63 @@ def test_a_history_becomes_past_jobs(tmp_path: Path) -> None:
     run = gs.load(tmp_path / "now.gsm").run("Past", method="EASY")
     jobs = ended.jobs.filter(pl.col("duration") > 0)
     assert len(run.jobs) == jobs.height
+
+
+def large(name: str, nodes: int, gpus: int, **more: Any) -> dict[str, Any]:
+    return {"job": name, "state": "waiting", "nodes": nodes, "gpus": gpus, "submitted": EPOCH, "limit": 60.0, **more}
+
+
+LARGE = [
+    (large("fits", 3, 4, partitions=["small", "big"]), True, True),
+    (large("gang", 5, 4), False, True),  # on Kubernetes two pods of 4 GPUs share a node
+    (large("many", 7, 4), False, False),
+    (large("one", 1, 9), False, False),
+    (large("typed", 3, 4, gpu_types=["v100"]), False, False),
+    (large("of two types", 4, 4, gpu_types=["v100", "a100"]), True, True),
+    (large("in a partition", 2, 5, partitions=["small"]), False, False),
+    (large("loose", 0, 24), True, True),
+    (large("too many", 0, 25), False, False),
+    (large("on a node that is down", 2, 4, gpu_types=["v100"]), True, True),
+]
+
+
+@pytest.mark.parametrize("system", ["Slurm", "Kubernetes: test"])
+@pytest.mark.parametrize(("job", "on_slurm", "on_kubernetes"), LARGE, ids=[job["job"] for job, *_ in LARGE])
+def test_jobs_larger_than_the_cluster(
+    job: dict[str, Any], on_slurm: bool, on_kubernetes: bool, system: str, tmp_path: Path
+) -> None:
+    """They would never start, and a queue that lets no job overtake would end there; the others do start."""
+    nodes = mixed().nodes.with_columns(up=pl.lit(True))
+    small = large("small", 1, 1)
+    found = model_folder(
+        mixed(source=system, nodes=nodes, jobs=frame([job, small], JOB_COLUMNS), limits=mixed().limits[:0])
+    )
+    found.write(tmp_path)
+    fits = on_slurm if system == "Slurm" else on_kubernetes
+    assert list(found.left_out) == ([] if fits else ["1 job larger than all nodes that suit"])
+    run = gs.load(tmp_path / "now.gsm").run("Now", method="FIFO")
+    assert run.jobs["state"].to_list() == ["done"] * (1 + fits)
+
+
+@pytest.mark.parametrize("maintenance", [False, True])
+def test_a_node_that_starts_no_jobs(maintenance: bool, tmp_path: Path) -> None:
+    """Also when the jobs that run there have ended: of any demand, and beside jobs that run on other nodes."""
+    nodes = mixed().nodes.with_columns(up=pl.lit(True) if maintenance else pl.col("node") != "a1")
+    windows = [
+        {"reservation": "service", "nodes": ["a1"], "start": EPOCH - 60, "end": EPOCH + 9e6, "maintenance": True}
+    ]
+    jobs = [
+        *mixed().jobs.head(2).to_dicts(),
+        large("free", 1, 4), large("typed", 1, 8, gpu_types=["a100"]), large("big", 1, 4, partitions=["big"]),
+    ]  # fmt: skip
+    found = mixed(nodes=nodes, jobs=frame(jobs, JOB_COLUMNS), limits=mixed().limits[:0])
+    found = replace(found, reservations=frame(windows[: int(maintenance)], RESERVATION_COLUMNS))
+    model_folder(found).write(tmp_path)
+    assert main(["fmt", "--check", str(tmp_path)]) == 0
+    run = gs.load(tmp_path / "now.gsm").run("Now", method="EASY")
+    assert run.jobs["state"].to_list() == ["done"] * 5
+    assert set(run.schedule.filter(pl.col("node") == "a1")["job"]) == {"1"}
+    assert run.schedule.height == 7  # the nodes of all jobs: "1" and "2" run on two
 
 
 def test_names_that_the_language_cannot_write(tmp_path: Path) -> None:

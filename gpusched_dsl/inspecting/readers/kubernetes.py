@@ -290,7 +290,7 @@ class _JobReader:
         """A Job that has no pods yet, or whose pods are gone."""
         template = spec(table(spec(job).get("template")))
         part = self._part(count(spec(job).get("parallelism"), 1), template)
-        if part is None or not part.number:
+        if part is None:
             return None
         row = self._row(job, [part], template, [])
         end = condition(job, "Complete") or condition(job, "Failed")
@@ -302,7 +302,7 @@ class _JobReader:
         return row | {"state": SnapshotState.WAITING.value, "reason": "it has no pods yet"}
 
     def _part(self, number: int, pod_spec: Json) -> _Part | None:
-        requested = gpu_requests(pod_spec)
+        requested = gpu_requests(pod_spec) if number else {}  # pods of which there are none demand nothing
         if not requested:
             return None
         resource = max(requested, key=lambda name: requested[name])
