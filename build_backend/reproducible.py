@@ -1,5 +1,6 @@
-"""The build backend: that of setuptools, with source archives that depend on their content only.
+"""The build backend: that of setuptools, with archives and wheels that depend on the content of the project only.
 
+setuptools also packs what an earlier build left in `build/lib`, such as modules that were removed since.
 Wheels of setuptools have the time of SOURCE_DATE_EPOCH already. Source archives have the times, owners and order of
 files of the machine that builds them. Here they are written again: sorted, owned by nobody, with that time, or that of
 1980 without it.
@@ -10,6 +11,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,6 @@ from typing import Any
 from setuptools import build_meta
 from setuptools.build_meta import (  # noqa: F401 - the other functions of a build backend
     build_editable,
-    build_wheel,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
@@ -26,6 +27,16 @@ from setuptools.build_meta import (  # noqa: F401 - the other functions of a bui
 )
 
 FIRST_TIME = 315532800  # 1980-01-01, the first time of a wheel
+LEFT_OVER = Path("build", "lib")  # of the project, in whose folder a backend runs
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+) -> str:
+    """Build the wheel without the files of earlier builds."""
+    if LEFT_OVER.is_dir():
+        shutil.rmtree(LEFT_OVER)
+    return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_sdist(sdist_directory: str, config_settings: dict[str, Any] | None = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -99,6 +100,29 @@ def test_archives_with_the_same_content_are_equal(monkeypatch: pytest.MonkeyPatc
     with tarfile.open(fileobj=io.BytesIO(one)) as tar:
         assert tar.getnames() == ["a", "b"]
         assert {m.mtime for m in tar} == {EPOCH}
+
+
+@pytest.mark.slow
+def test_a_wheel_has_no_files_of_an_earlier_build(tmp_path: Path) -> None:
+    """A module that was removed since `pip install .` in the same folder is not installed again."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    system = text[text.index("[build-system]") : text.index("[project]")]
+    (tmp_path / "pyproject.toml").write_text(
+        f"{system}[project]\nname = 'small'\nversion = '1'\n[tool.setuptools]\npackages = ['small']\n"
+    )
+    (tmp_path / "build_backend").mkdir()
+    shutil.copy(ROOT / "build_backend" / "reproducible.py", tmp_path / "build_backend")
+    (tmp_path / "small").mkdir()
+    kept, removed = tmp_path / "small" / "__init__.py", tmp_path / "small" / "removed.py"
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(tmp_path)]
+    for files in ([kept, removed], [kept]):
+        removed.unlink(missing_ok=True)
+        for file in files:
+            file.write_text("")
+        subprocess.run(command, check=True, capture_output=True, timeout=200)
+        (wheel,) = tmp_path.glob("*.whl")
+        names = zipfile.ZipFile(wheel).namelist()
+        assert sorted(n for n in names if n.startswith("small/")) == sorted(f"small/{file.name}" for file in files)
 
 
 def test_every_extra_is_documented() -> None:
