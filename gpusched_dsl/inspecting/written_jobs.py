@@ -61,13 +61,13 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[
     present = pl.concat([waiting["job"], running["job"], snapshot.jobs_in(SnapshotState.BLOCKED)["job"]]).to_list()
     free = ~pl.col("after").list.eval(pl.element().is_in(present)).list.any()
     waiting = _kept(waiting, free, "{} waiting for the end of others", notes)
-    is_past = not waiting.height and not running.height
+    ended = snapshot.jobs_in(SnapshotState.ENDED).filter(pl.col("duration") > 0, pl.col("submitted").is_not_null())
+    is_past = not waiting.height and not running.height and ended.height > 0
     if is_past:
-        ended = snapshot.jobs_in(SnapshotState.ENDED).filter(pl.col("duration") > 0, pl.col("submitted").is_not_null())
         waiting = ended.sort("submitted").tail(MOST_PAST)
         if waiting.height < ended.height:
             notes.append(f"{count_text(ended.height - waiting.height, 'job')} that ended before the last {MOST_PAST}")
-    start = float(waiting["submitted"].min()) if is_past and waiting.height else snapshot.now  # type: ignore[arg-type]
+    start = float(waiting["submitted"].min()) if is_past else snapshot.now  # type: ignore[arg-type]
     queued, barred = _queued(waiting, nodes, hours, snapshot.now, is_past, shares, notes)
     begun, held = _running(running, nodes, hours, notes)
     on_closed = held.filter(pl.col("node").is_in(list(down)))

@@ -303,6 +303,22 @@ def test_jobs_larger_than_the_cluster(
     assert run.jobs["state"].to_list() == ["done"] * (1 + fits)
 
 
+@pytest.mark.parametrize("state", ["", "blocked", "ended"])
+def test_a_cluster_without_present_jobs(state: str, tmp_path: Path) -> None:
+    """Those that have ended are written in their place, if there are any; the commands of the page work."""
+    times = {"started": EPOCH, "ended": EPOCH + 60, "duration": 60.0, "on_nodes": ["a1"], "on_gpus": [4]}
+    jobs = (
+        [large("old", 1, 4, **({**times, "state": state} if state == "ended" else {"state": state}))] if state else []
+    )
+    model_folder(mixed(jobs=frame(jobs, JOB_COLUMNS))).write(tmp_path)
+    name = "Past" if state == "ended" else "Now"
+    assert f"--scenario {name} " in (tmp_path / "README.md").read_text()
+    chosen = [str(tmp_path / "now.gsm"), "--scenario", name, "--method", "EASY"]
+    for command in (["check", chosen[0]], ["solve", *chosen], ["run", *chosen]):
+        assert main(command) == 0, command
+    assert len(rows(tmp_path / "jobs.csv")) == (state == "ended")
+
+
 @pytest.mark.parametrize("maintenance", [False, True])
 def test_a_node_that_starts_no_jobs(maintenance: bool, tmp_path: Path) -> None:
     """Also when the jobs that run there have ended: of any demand, and beside jobs that run on other nodes."""
