@@ -120,6 +120,7 @@ class ClusterSnapshot:
     driver_settings: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)  # parts that belong to teams, relative to each other
     priorities: Mapping[str, float] = field(default_factory=dict)  # of QOS
+    pods: Mapping[str, int] = field(default_factory=dict)  # by job, equal ones that may share a node
 
     def __post_init__(self) -> None:
         """Raise ValueError for a table with other columns, types, or with a name that occurs twice."""

@@ -68,6 +68,7 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[
         if waiting.height < ended.height:
             notes.append(f"{count_text(ended.height - waiting.height, 'job')} that ended before the last {MOST_PAST}")
     start = float(waiting["submitted"].min()) if is_past else snapshot.now  # type: ignore[arg-type]
+    waiting = _in_pods(waiting, snapshot.pods)
     queued, barred = _queued(waiting, nodes, hours, snapshot.now, is_past, shares, notes)
     begun, held = _running(running, nodes, hours, notes)
     on_closed = held.filter(pl.col("node").is_in(list(down)))
@@ -85,6 +86,16 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[
     )  # fmt: skip
     closed = on_closed["node"].unique(maintain_order=True).to_list()
     return WrittenJobs(jobs.select(JOB_COLUMNS), held, barred, closed, start, hours, is_past, notes)
+
+
+def _in_pods(jobs: pl.DataFrame, pods: Mapping[str, int]) -> pl.DataFrame:
+    """The jobs, with their equal pods as workers: a pod has all of its GPUs on one node."""
+    number = pl.col("job").replace_strict(dict(pods), default=0, return_dtype=pl.Int32)
+    divided = (pl.col("nodes") == 0) & (number > 0)
+    return jobs.with_columns(
+        pl.when(divided).then(pl.col("gpus") // number).otherwise("gpus").alias("gpus"),
+        pl.when(divided).then(number).otherwise("nodes").alias("nodes"),
+    )
 
 
 def usual_hours(snapshot: ClusterSnapshot) -> float:

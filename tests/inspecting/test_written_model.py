@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from drive_files import mapping_for
-from kubernetes_objects import NOW
+from kubernetes_objects import NOW, node, owned, pod, pod_spec
 from made_history import made_history
 from simulated_cluster import SimulatedCluster
 from simulated_slurm import EPOCH, Node, SimulatedSlurm
@@ -218,6 +218,20 @@ def test_a_kubernetes_cluster(tmp_path: Path) -> None:
     switch_on(tmp_path, "team_limits")
     result = gs.load(tmp_path / "now.gsm").solve("Now")
     assert {job for job, value in result["runs"].rows() if value > 0.5} == {"red/w-one"}
+
+
+@pytest.mark.parametrize(("gpus", "starts"), [(3, False), (4, True), (8, True)])
+@pytest.mark.parametrize("method", ["highs", "EASY"])
+def test_pods_that_may_share_a_node(gpus: int, starts: bool, method: str, tmp_path: Path) -> None:
+    """All GPUs of a pod are on one node: three pods of four GPUs do not start on nodes with three free ones."""
+    nodes = [node(f"g{at}", {"nvidia.com/gpu": 8}) for at in range(1, 5)]
+    fill = [pod(f"r{at}", pod_spec(8 - gpus), on=f"g{at}") for at in range(1, 5)] if gpus < 8 else []
+    gang = [pod(f"p{at}", pod_spec(4), owner=("Job", "gang")) for at in range(3)]
+    model_folder(read_objects([*nodes, *fill, *gang, owned("Job", "gang")], "test", now=NOW)).write(tmp_path)
+    job = next(row for row in rows(tmp_path / "jobs.csv") if row["job"] == "red/gang")
+    assert (job["needs"], job["workers"], job["per_node"]) == ("12", "3", "3")
+    result = gs.load(tmp_path / "now.gsm").solve("Now", method)
+    assert ("red/gang" in {job for job, value in result["runs"].rows() if value > 0.5}) == starts
 
 
 def test_a_job_that_the_model_cannot_divide(tmp_path: Path) -> None:

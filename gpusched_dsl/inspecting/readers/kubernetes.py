@@ -109,7 +109,9 @@ def read_objects(
         nodes.add(node)
     moment = now if now is not None else _latest(by_kind)
     reader = _JobReader(nodes, left, moment, by_kind)
-    jobs = frame(reader.rows(), JOB_COLUMNS)
+    rows = reader.rows()
+    pods = {row["job"]: number for row in rows if (number := row.pop("pods"))}
+    jobs = frame(rows, JOB_COLUMNS)
     table_of_nodes, inferred = frame(nodes.table(), NODE_COLUMNS), ""
     if not table_of_nodes.height:
         table_of_nodes, inferred = infer_nodes(jobs)
@@ -118,7 +120,7 @@ def read_objects(
     system = "Kubernetes with Kueue" if any(by_kind.get(kind) for kind in OF_KUEUE) else "Kubernetes"
     return ClusterSnapshot(
         f"{system}: {source}", moment, table_of_nodes, jobs, limits=limits, timezone=zone, inferred=inferred,
-        unread=left.texts(), driver_settings=nodes.driver_settings(),
+        unread=left.texts(), driver_settings=nodes.driver_settings(), pods=pods,
     )  # fmt: skip
 
 
@@ -335,7 +337,8 @@ class _JobReader:
         priority = first.get("priority")
         return {
             "job": f"{space}/{text(known.get('name'))}", "gpus": parts[0].each if alone else total,
-            "nodes": number if alone else 0, "gpu_types": types, "features": [] if nowhere else features,
+            "nodes": number if alone else 0, "pods": number if len(sizes) == 1 else 0,
+            "gpu_types": types, "features": [] if nowhere else features,
             "allowed_nodes": [NOWHERE] if nowhere else [],
             "team": self.queues.get(f"{space}/{queue}", queue) or space,
             "qos": text(first.get("priorityClassName")), "name": name,
