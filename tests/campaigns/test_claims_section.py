@@ -194,7 +194,9 @@ def test_failed_runs_are_stored_runs(tmp_path: Path) -> None:
 def test_scenarios_of_a_campaign_are_cells(tmp_path: Path, kind: str) -> None:
     """A number over two scenarios is the mean of those of each; runs of one seed of both are never mixed."""
     text = GAINS.replace("published = 10\n", "") if kind == "order" else GAINS if kind == "saving" else OF_HIGHS
-    text = text.replace("saving", kind) + ('factor = "space"\n' if kind == "growth" else "")
+    text = text.replace("saving", kind).replace("%", "%" if kind == "saving" else "$") + (
+        'factor = "space"\n' if kind == "growth" else ""
+    )
     # The two scenarios differ a hundredfold, ours and theirs by a tenth with little noise.
     scale = lambda run: 100.0 if run.scenario == "Other" else 1.0  # noqa: E731
     value = lambda run: (  # noqa: E731
@@ -206,7 +208,7 @@ def test_scenarios_of_a_campaign_are_cells(tmp_path: Path, kind: str) -> None:
     if kind == "order":
         assert row[5] == "reproduced (each difference is beyond chance)"
     else:
-        number = {"saving": "10 %", "value": "318 %", "growth": "exponent 1"}[kind]
+        number = {"saving": "10 %", "value": "318 $", "growth": "exponent 1"}[kind]
         assert row[3].startswith(number)
         low, high = re.findall(r"[0-9.]+", row[3])[1:] or (0.0, 0.0)
         assert float(high) - float(low) <= 1.0
@@ -277,4 +279,25 @@ def test_a_source_cites_a_place(tmp_path: Path, source: str, cites: bool) -> Non
         assert f"Source: {source}" in section.tables[0].rows[0][7]
     else:
         with pytest.raises(DiagnosticError, match="names no place"):
+            sections_of(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "measure", "unit", "used"),
+    [
+        ("value", "used", "MB", "GB"),
+        ("mean", "seconds", "h", "s"),
+        ("most", "gain", "h", "$"),
+        ("value", "used", "GB", None),
+        ("value", "used", "boxes", None),
+    ],
+)
+def test_the_unit_of_a_claim_is_that_of_its_measure(
+    tmp_path: Path, kind: str, measure: str, unit: str, used: str | None
+) -> None:
+    text = OF_HIGHS.replace("saving", kind).replace('"gain"', f'"{measure}"').replace("%", unit)
+    if used is None:
+        assert sections_of(tmp_path, text)
+    else:
+        with pytest.raises(DiagnosticError, match=rf"`unit` is `{unit}`, but `{measure}` is in `{re.escape(used)}`"):
             sections_of(tmp_path, text)

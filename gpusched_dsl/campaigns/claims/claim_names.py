@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import polars as pl
 
 from gpusched_dsl.campaigns.claims.claim_runs import factors_of, restrict_rows
-from gpusched_dsl.campaigns.claims.claims import Claim
+from gpusched_dsl.campaigns.claims.claims import LIMITS, Claim
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.units import UNITS
+
+ABSOLUTE = (*LIMITS, "value", "order")  # kinds whose numbers are in the unit of the measure
 
 
 def check_names(claim: Claim, grid: pl.DataFrame) -> None:
@@ -32,6 +35,13 @@ def check_names(claim: Claim, grid: pl.DataFrame) -> None:
                 raise ValueError(f"`where` selects no run: `{name}` is never `{value}` in the campaign")
     if restrict_rows(grid, claim.where).is_empty():
         raise ValueError("`where` selects no run: none has all of its values together")
+
+
+def check_unit(claim: Claim, units: Mapping[str, str]) -> None:
+    """Raise ValueError if a number of a claim is in another unit than its measure; `units` has those of measures."""
+    measured = units.get(claim.measure, "")
+    if claim.kind in ABSOLUTE and measured and claim.unit in UNITS and claim.unit != measured:
+        raise ValueError(f"`unit` is `{claim.unit}`, but `{claim.measure}` is in `{measured}`")
 
 
 def check_campaign_name(claim: Claim, campaigns: Collection[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from gpusched_dsl.campaigns.claims.claim_names import check_campaign_name, check_names
+from gpusched_dsl.campaigns.claims.claim_names import check_campaign_name, check_names, check_unit
 from gpusched_dsl.campaigns.claims.claims import SUFFIX, Claim, Paper, read_paper
 from gpusched_dsl.campaigns.claims.formula import formula_text
 from gpusched_dsl.campaigns.claims.texts import (
@@ -22,7 +22,7 @@ from gpusched_dsl.campaigns.claims.texts import (
 )
 from gpusched_dsl.campaigns.claims.verdict import NOT_RUN, Finding, find
 from gpusched_dsl.campaigns.plan import CampaignPlan
-from gpusched_dsl.campaigns.results import results_table
+from gpusched_dsl.campaigns.results import results_table, units_of
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -55,10 +55,10 @@ def claims_sections(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> lis
     if path is None:
         return []
     paper = _read(path)
-    grid = results_table(plan.complete, {})
+    grid, units = results_table(plan.complete, {}), units_of(records)
     for claim in paper.claims:
         for one in (claim, *claim.tests):
-            _check(one, plan, grid, path)
+            _check(one, plan, grid, units, path)
     table = results_table(plan, records, all_measures=True)
     is_stored = not {DONE, FAILED}.isdisjoint(table["state"])
     stored = table if is_stored else None
@@ -108,11 +108,12 @@ def _finding(claim: Claim, table: pl.DataFrame | None, path: Path) -> Finding:
         raise _unusable(path, f"{claim.place}: {words[0]}") from failure
 
 
-def _check(claim: Claim, plan: CampaignPlan, grid: pl.DataFrame, path: Path) -> None:
+def _check(claim: Claim, plan: CampaignPlan, grid: pl.DataFrame, units: Mapping[str, str], path: Path) -> None:
     try:
         check_campaign_name(claim, plan.complete.campaigns)
         if claim.campaign == plan.name:
             check_names(claim, grid)
+            check_unit(claim, units)
     except ValueError as failure:
         raise _unusable(path, f"{claim.place}: {failure}") from failure
 
