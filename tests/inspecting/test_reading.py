@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,20 @@ def test_a_job_that_ended_before_its_start_is_left_out(tmp_path: Path) -> None:
     found = gs.inspect(tmp_path / "sacct.txt").snapshot
     assert found.jobs["job"].to_list() == ["1", "2"]
     assert list(found.unread) == ["1: its end is before its start (first on line 2)"]
+
+
+@pytest.mark.parametrize(
+    ("packed", "spare", "code"), [(False, -1, "GSM2006"), (True, -1, "GSM2007"), (False, 0, None), (True, 0, None)]
+)
+def test_records_above_the_limits_of_files(packed: bool, spare: int, code: str | None, tmp_path: Path) -> None:
+    content = SACCT.read_bytes()
+    file = tmp_path / ("sacct.txt.gz" if packed else "sacct.txt")
+    file.write_bytes(gzip.compress(content) if packed else content)
+    size = len(content) + spare
+    limits = FileLimits(allow_outside=True, **({"decoded_bytes": size} if packed else {"file_bytes": size}))
+    if code is None:
+        assert read_snapshot(str(file), limits).jobs.height == 7
+        return
+    with pytest.raises(Unreadable) as refused:
+        read_snapshot(str(file), limits)
+    assert [fault.code for fault in refused.value.faults] == [code]

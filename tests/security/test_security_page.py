@@ -31,10 +31,17 @@ TESTS: dict[str, tuple[str, ...]] = {
     "`--method 'program:COMMAND'` starts that command, options name files to write.": (
         "online/test_programs.py::test_a_program_decides_a_run",
     ),
-    "No other input starts a program, except the two that follow;": (
+    "No other input starts a program, except the three that follow;": (
         "entry_points/test_requests.py::test_every_text_of_a_new_session",
         "entry_points/test_journals.py::test_every_text_of_a_header",
         "security/test_text_options.py::test_no_factor_names_a_program",
+    ),
+    "a kubeconfig: it names programs that log in, and files that are sent to a server.": (
+        "inspecting/test_kubernetes_source.py::test_a_cluster_by_its_kubeconfig",
+    ),
+    "`gsdsl inspect` uses that of `kubectl` and one that `--as kubeconfig` states; another file that turns out to be one may name neither, and only the server that it names is reached;": (
+        "inspecting/test_kubernetes_source.py::test_a_kubeconfig_is_recognised",
+        "inspecting/test_kubernetes_source.py::test_data_that_turn_out_to_be_a_kubeconfig_start_no_program",
     ),
     "the configuration of `gsdsl drive` (`cluster.toml`): it names the folder of Slurm's commands, the address of an API and the files of tokens, and may name programs as methods; with `--act` it decides what may be changed;": (
         "drivers/test_cluster_file.py::test_the_files_of_a_driver_are_found_from_the_cluster_file",
@@ -68,6 +75,15 @@ TESTS: dict[str, tuple[str, ...]] = {
     "| journal of a run | be refused: it is checked against the model, the data, the seed and its chain of hashes, and is repeated before it continues | run code. The chain finds damage and careless edits. It is not a signature: who can write the file can write a consistent one |": (
         "entry_points/test_journals.py::test_every_text_of_a_header",
         "online/journal/test_journal_damage.py::test_what_others_changed_is_found",
+    ),
+    "| saved state of a run, beside its journal | be refused: it is bound to the journal, its inputs and the version by hashes; who can write it can change what `estimate` and `why` say | run code: it has JSON and arrays, of a closed list of classes |": (
+        "online/checkpoints/test_damaged_states.py::test_a_damaged_state_is_named_and_left_out",
+        "online/checkpoints/test_damaged_states.py::test_only_known_classes_are_read",
+        "online/checkpoints/test_damaged_states.py::test_the_record_of_another_model_is_refused",
+    ),
+    "| records and saved outputs for `inspect` | use time and memory up to the limits for files; as a kubeconfig, reach the server that it names | start programs, read other files |": (
+        "inspecting/test_kubernetes_source.py::test_data_that_turn_out_to_be_a_kubeconfig_start_no_program",
+        "inspecting/test_reading.py::test_records_above_the_limits_of_files",
     ),
     "| events of a live run, requests to `serve` | add jobs, nodes and reports to a session; use time up to the limits | name files or programs; exceed the limits of size and rate |": (
         "entry_points/test_requests.py::test_every_text_of_an_event",
