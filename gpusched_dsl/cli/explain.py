@@ -39,9 +39,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 def _explain_problem(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.registry import backend
-    from gpusched_dsl.explaining.clock import SearchClock
     from gpusched_dsl.explaining.explain import describe, search
     from gpusched_dsl.solving.solve import deadline_of
+    from gpusched_dsl.solving.variants import VariantSolver
 
     watch = ProgressMonitor(output.note)
     try:
@@ -66,7 +66,7 @@ def _explain_problem(options: argparse.Namespace, output: Output) -> int:
     if not options.no_why:
         watch.begin("")
         with watch_progress(output, show=output.shows_progress, watch=watch):
-            explanation = search(explanation, solver, SearchClock(options.time_limit, watch))
+            explanation = search(explanation, VariantSolver(solver, options.time_limit, watch))
             stopped = watch.stop_requested
         _show_answer(explanation, output)
     if options.json is not None:

@@ -17,7 +17,7 @@ from gpusched_dsl.policies.library import is_policy
 
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.registry import backend
-    from gpusched_dsl.explaining.clock import SearchClock
+    from gpusched_dsl.solving.variants import VariantSolver
 
     check_targets(options.json)
     judge, path = backend(options.judge), Path(options.file)
@@ -30,19 +30,19 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.json == STDOUT:
         output.only_diagnostics()
     with watch_progress(output, show=output.shows_progress) as watch:
-        clock = SearchClock(options.patience, watch)
+        solver = VariantSolver(judge, options.patience, watch)
         if settings is not None:
             from gpusched_dsl.drivers.live_estimate import explain_driven
 
             explanation = explain_driven(
-                workspace, settings, options.job, judge=judge, clock=clock,
+                workspace, settings, options.job, solver=solver,
                 report=lambda warning: output.report([warning]),
             )  # fmt: skip
         else:
             from gpusched_dsl.workflows.why import why
 
             explanation = why(
-                workspace, options.job, options.at, run_config(options), judge=judge, clock=clock,
+                workspace, options.job, options.at, run_config(options), solver=solver,
                 report=lambda warning: output.report([warning]),
             )  # fmt: skip
     for line in explanation.lines():

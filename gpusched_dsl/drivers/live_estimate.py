@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.drivers.drive import JOURNAL, parts_of, start_of_run
 from gpusched_dsl.drivers.settings import DriveSettings
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.checkpoints.restoring import restored_loop
@@ -20,6 +18,7 @@ from gpusched_dsl.online.live.messages import event_of
 from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.simulation.world import STATES, WAITING
+from gpusched_dsl.solving.variants import VariantSolver
 from gpusched_dsl.workflows.estimate import SAMPLES, Estimate, estimate_live
 from gpusched_dsl.workflows.live import LiveParts
 from gpusched_dsl.workflows.past_starts import check_starts
@@ -67,8 +66,7 @@ def explain_driven(
     settings: DriveSettings,
     job: str,
     *,
-    judge: Backend | str = "highs",
-    clock: SearchClock | None = None,
+    solver: VariantSolver | str = "highs",
     now: Callable[[], float] = time.time,
     report: Callable[[Diagnostic], None] = lambda warning: None,
 ) -> DecisionExplanation:
@@ -79,7 +77,7 @@ def explain_driven(
     parts = parts_of(workspace, settings, start_of_run(workspace, settings, now, create=False))
     with Journal.read(settings.folder / JOURNAL) as journal:
         loop = restore_loop(parts, journal, report)
-    return explain_live(loop, job, judge=judge, clock=clock)
+    return explain_live(loop, job, solver=solver)
 
 
 def restore_loop(

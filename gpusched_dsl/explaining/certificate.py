@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.domains import IntervalDomain, ScalarDomain
@@ -21,8 +19,7 @@ from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.solving.variants import VariantSolver
 
 NOTHING = ROUNDING  # of the largest multiplier
 BOUND_PRICE = 1e-3  # a multiplier of a bound costs this share of a row's: few rows and many bounds are easier to read
@@ -63,16 +60,14 @@ class Inequalities:
         return Inequalities(self.matrix.take(which), self.sides[which], self.elements[which], self.is_bound[which])
 
 
-def linear_conflict(
-    elements: Elements, kept: Bools, backend: Backend | str, clock: SearchClock
-) -> tuple[Bools, Bools] | None:
+def linear_conflict(elements: Elements, kept: Bools, solver: VariantSolver) -> tuple[Bools, Bools] | None:
     """A conflict within the rows and bounds of `kept`, and which of its elements are proved to be needed.
 
     None when the relaxation has a point, or time does not suffice. Rounding may make the conflict too small: the caller
     asks a solver whether it is one.
     """
     system = Inequalities.of(elements, kept)
-    multipliers = _multipliers(system, elements.problem.columns, backend, clock)
+    multipliers = _multipliers(system, elements.problem.columns, solver)
     if multipliers is None:
         return None
     largest = _row_sizes(system.matrix)
@@ -90,7 +85,7 @@ def linear_conflict(
     return conflict, needed
 
 
-def _multipliers(system: Inequalities, columns: int, backend: Backend | str, clock: SearchClock) -> Floats | None:
+def _multipliers(system: Inequalities, columns: int, solver: VariantSolver) -> Floats | None:
     """A vertex of the alternative system with a small sum of weighted multipliers."""
     count = system.matrix.rows
     if not count or not columns:
@@ -116,14 +111,8 @@ def _multipliers(system: Inequalities, columns: int, backend: Backend | str, clo
         row_upper=sides,
         objectives=(Objective("minimize", (Term(None, np.arange(count, dtype=np.int32), price),)),),
     )
-    try:
-        solved = solve_problem(alternative, backend, SolveOptions(time_limit=clock.share()), monitor=clock.monitor)
-    except DiagnosticError:
-        return None
-    solved.close()
-    if solved.reason == "interrupt":
-        clock.interrupted = True
-    return solved.point if solved.status is Status.OPTIMAL else None
+    solved = solver.attempt(alternative)
+    return solved.point if solved is not None and solved.status is Status.OPTIMAL else None
 
 
 def _row_sizes(matrix: Matrix) -> Floats:

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.explaining.blocks import bounds_by_family, rows_by_family, rows_by_index
 from gpusched_dsl.explaining.certificate import linear_conflict
-from gpusched_dsl.explaining.clock import SearchClock, SearchStopped
 from gpusched_dsl.explaining.elements import Elements
-from gpusched_dsl.explaining.oracle import Feasibility, Oracle
+from gpusched_dsl.explaining.oracle import Oracle
 from gpusched_dsl.explaining.propagation import NEAR_INTEGER, contradiction
 from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
 from gpusched_dsl.explaining.reach import Reach, reaches
 from gpusched_dsl.ir.arrays import Bools, Codes
+from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
+from gpusched_dsl.solving.variants import Feasibility, VariantSolver
 
 FEW_ROWS = 48  # so many are looked at one by one at once
 CROSSING = ROUNDING
@@ -68,32 +68,28 @@ class Conflict:
 
 
 def find_conflict(
-    problem: Problem,
-    backend: Backend | str = "highs",
-    clock: SearchClock | None = None,
-    *,
-    known_infeasible: bool = False,
+    problem: Problem, solver: VariantSolver | None = None, *, known_infeasible: bool = False
 ) -> Conflict | None:
     """A minimal conflict of a problem without conditions, or the best one found in time; None when none was proved.
 
     `known_infeasible`: a solver has proved the problem infeasible, so that this need not be asked again. Objectives are
-    not looked at. Ctrl-C, the time limit and the monitor of the clock end the search with what has been found.
+    not looked at. Ctrl-C, the time limit and the monitor of the solver end the search with what has been found.
     """
-    return search_conflict(problem, backend, clock or SearchClock(), known_infeasible=known_infeasible)[1]
+    return search_conflict(problem, solver or VariantSolver(), known_infeasible=known_infeasible)[1]
 
 
 def search_conflict(
-    problem: Problem, backend: Backend | str, clock: SearchClock, *, known_infeasible: bool = False
+    problem: Problem, solver: VariantSolver, *, known_infeasible: bool = False
 ) -> tuple[Feasibility, Conflict | None]:
     """Whether the problem is feasible, as far as that was found out, and its conflict when it is not."""
-    search = _Search(Elements(problem), backend, clock, known_infeasible)
+    search = _Search(Elements(problem), solver, known_infeasible)
     return search.run(), search.conflict
 
 
 class _Search:
-    def __init__(self, elements: Elements, backend: Backend | str, clock: SearchClock, known_infeasible: bool) -> None:
-        self.elements, self.backend, self.clock = elements, backend, clock
-        self.oracle = Oracle(elements, backend, clock)
+    def __init__(self, elements: Elements, solver: VariantSolver, known_infeasible: bool) -> None:
+        self.elements, self.solver = elements, solver
+        self.oracle = Oracle(elements, solver)
         self.conflict: Conflict | None = None
         self.rows_minimal: Bools | None = None  # rows each of which is needed
         if known_infeasible:
@@ -111,12 +107,12 @@ class _Search:
                 self._cut_down(start)
                 return Feasibility.INFEASIBLE
             verdict = start
-        except SearchStopped:
+        except StoppedEarly:
             pass
         except KeyboardInterrupt:
-            if self.clock.abandoned:
+            if self.solver.abandoned:
                 raise
-            self.clock.interrupted = True
+            self.solver.clock.interrupt()
         if self.conflict is None and self.oracle.best is not None:
             self.conflict = self._best_so_far(self.oracle.best)
         return verdict if self.conflict is None else Feasibility.INFEASIBLE
@@ -129,7 +125,7 @@ class _Search:
         if not self.elements.of("integer", background).any():
             part = background.copy()
             part[rows] = True
-            linear = linear_conflict(self.elements, part, self.backend, self.clock)
+            linear = linear_conflict(self.elements, part, self.solver)
         if linear is not None and self.oracle.is_infeasible(linear[0]):
             found, needed = linear
         else:
@@ -140,8 +136,8 @@ class _Search:
         found, minimal = self._prove_minimal(found, needed)
         self.conflict = self._conflict(found, minimal=minimal, complete=True)
         if self.elements.problem.is_linear:
-            reach = reaches(self.elements.problem, found, self.backend, self.clock)
-            self.conflict = replace(self.conflict, reach=reach, seconds=self.clock.seconds)
+            reach = reaches(self.elements.problem, found, self.solver)
+            self.conflict = replace(self.conflict, reach=reach, seconds=self.solver.clock.seconds)
 
     def _best_so_far(self, best: Bools) -> Conflict:
         found = self._conflict(best, minimal=False, complete=False)
@@ -198,7 +194,7 @@ class _Search:
         return present if verdict is Feasibility.INFEASIBLE else verdict
 
     def _reasons_by_propagation(self) -> Bools | None:
-        trace = contradiction(self.elements, self.clock)
+        trace = contradiction(self.elements, self.solver.clock)
         return None if trace is None else trace.reasons()[0]
 
     # --- cutting down ------------------------------------------------------------------------------------------------
@@ -291,5 +287,5 @@ class _Search:
             complete,
             rows_minimal=minimal,
             solves=self.oracle.solves,
-            seconds=self.clock.seconds,
+            seconds=self.solver.clock.seconds,
         )

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, Silent, target_of
+from gpusched_dsl.backends.protocol import Backend, Monitor, target_of
 from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
@@ -19,10 +19,8 @@ from gpusched_dsl.compiling.passes.removing import without_unread
 from gpusched_dsl.compiling.passes.steps import INDICATOR, PassResult, ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.classes import model_class
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.conflict import Conflict, search_conflict
 from gpusched_dsl.explaining.explanation import Explanation
-from gpusched_dsl.explaining.oracle import Feasibility, decide
 from gpusched_dsl.explaining.ray import find_ray
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.sizes import constraint_sizes, variable_sizes
@@ -31,6 +29,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.options import unknown_passes
+from gpusched_dsl.solving.variants import Feasibility, VariantSolver
 
 DEFAULT_SECONDS = 60.0
 LINEAR = "highs"  # solves linear sub-problems where the backend cannot
@@ -57,7 +56,7 @@ def explain(
     unknown backend or pass and for data that are not numbers.
     """
     explanation = describe(problem, backend, origins, without=without, aggregation=aggregation)
-    return search(explanation, backend, SearchClock(time_limit, monitor or Silent())) if why else explanation
+    return search(explanation, VariantSolver(backend, time_limit, monitor)) if why else explanation
 
 
 def describe(
@@ -108,30 +107,29 @@ def _reformulate(
         return None, refusal.diagnostics
 
 
-def search(explanation: Explanation, backend: Backend | str, clock: SearchClock) -> Explanation:
+def search(explanation: Explanation, solver: VariantSolver) -> Explanation:
     """The same with the answer whether there is a solution, and why there is none or no end."""
-    chosen = backend_named(backend) if isinstance(backend, str) else backend
-    return replace(_search(explanation, chosen, clock), seconds=clock.seconds)
+    return replace(_search(explanation, solver), seconds=solver.clock.seconds)
 
 
-def _search(explanation: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
-    if _is_solved_aggregated(explanation, chosen, clock):
+def _search(explanation: Explanation, solver: VariantSolver) -> Explanation:
+    if _is_solved_aggregated(explanation, solver):
         return replace(explanation, status="feasible")
-    backend, reformulated = _linear_form(explanation.problem, chosen)
+    linear, reformulated = _linear_form(explanation.problem, solver)
     if reformulated is None:
-        return _without_linear_form(explanation, chosen, clock)
+        return _without_linear_form(explanation, solver)
     explanation = replace(explanation, linear_form=reformulated)
-    verdict, conflict = search_conflict(reformulated.problem, backend, clock)
+    verdict, conflict = search_conflict(reformulated.problem, linear)
     if verdict is Feasibility.INFEASIBLE:
-        changes = () if conflict is None else _relaxations(reformulated, conflict, backend, clock)
+        changes = () if conflict is None else _relaxations(reformulated, conflict, linear)
         return replace(explanation, status="infeasible", conflict=conflict, relaxations=changes)
-    ray = find_ray(reformulated.problem, backend, clock)
+    ray = find_ray(reformulated.problem, linear)
     if verdict is Feasibility.FEASIBLE:
         return replace(explanation, status="feasible" if ray is None else "unbounded", ray=ray)
     return replace(explanation, status="unknown", ray=ray)
 
 
-def _is_solved_aggregated(explanation: Explanation, chosen: Backend, clock: SearchClock) -> bool:
+def _is_solved_aggregated(explanation: Explanation, solver: VariantSolver) -> bool:
     """Whether the problem of interchangeable elements, which is much smaller, has a solution and an end.
 
     Then the problem itself has both. If not, the reason is sought in the rows and columns of the problem itself.
@@ -139,26 +137,26 @@ def _is_solved_aggregated(explanation: Explanation, chosen: Backend, clock: Sear
     aggregated = explanation.aggregation.aggregated
     if aggregated is None:
         return False
-    backend, form = _linear_form(aggregated.problem, chosen)
+    linear, form = _linear_form(aggregated.problem, solver)
     if form is None:
         return False
-    verdict, _ = decide(replace(form.problem, objectives=()), backend, clock)
+    verdict, _ = linear.decide(replace(form.problem, objectives=()))
     if verdict is not Feasibility.FEASIBLE:
         return False
-    return find_ray(form.problem, backend, clock) is None
+    return find_ray(form.problem, linear) is None
 
 
-def _linear_form(problem: Problem, chosen: Backend) -> tuple[Backend, ReformulatedProblem | None]:
-    """The problem as linear rows, for the chosen backend or else for another, and that backend; None where it has none.
+def _linear_form(problem: Problem, solver: VariantSolver) -> tuple[VariantSolver, ReformulatedProblem | None]:
+    """The problem as linear rows, for the chosen solver or else for another, and that solver; None where it has none.
 
     Rows must speak for themselves: nothing is tightened, and bounds are taken from rows only if there is no other way.
     """
     for read_rows in (False, True):
-        for backend in (chosen, backend_named(LINEAR)):
-            reformulated, _ = _reformulate(problem, backend, read_rows=read_rows)
+        for linear in (solver, solver.of(backend_named(LINEAR))):
+            reformulated, _ = _reformulate(problem, linear.backend, read_rows=read_rows)
             if reformulated is not None and reformulated.problem.is_linear and not _contradicts(reformulated):
-                return backend, reformulated
-    return chosen, None
+                return linear, reformulated
+    return solver, None
 
 
 def _contradicts(reformulated: ReformulatedProblem) -> bool:
@@ -166,7 +164,7 @@ def _contradicts(reformulated: ReformulatedProblem) -> bool:
     return any(note.pass_name == CONTRADICTION for note in reformulated.notes)
 
 
-def _without_linear_form(explanation: Explanation, chosen: Backend, clock: SearchClock) -> Explanation:
+def _without_linear_form(explanation: Explanation, solver: VariantSolver) -> Explanation:
     """Ask the backend for a point, and for a conflict of the rows, if no reformulation makes the problem linear.
 
     Terms of the objective have no part in that: without them the rows may be linear.
@@ -175,45 +173,44 @@ def _without_linear_form(explanation: Explanation, chosen: Backend, clock: Searc
         return replace(explanation, status="not asked")
     stripped = replace(explanation.problem, objectives=())
     problem = without_unread(PassResult(stripped)).problem
-    backend, form = _linear_form(problem, chosen)
+    other, form = _linear_form(problem, solver)
     if form is None:
-        backend, form = _form_without_conditions(problem, chosen)
+        other, form = _form_without_conditions(problem, solver)
     if form is None:
-        verdict, _ = decide(stripped, chosen, clock, complete=True)
+        verdict, _ = solver.decide(stripped, complete=True)
         return replace(explanation, status=str(verdict))
-    verdict, conflict = search_conflict(form.problem, backend, clock)
+    verdict, conflict = search_conflict(form.problem, other)
     changes: Sequence[Relaxation] = ()
     if conflict is not None and form.problem.is_linear:
-        changes = _relaxations(form, conflict, backend, clock)
+        changes = _relaxations(form, conflict, other)
     return replace(explanation, linear_form=form, status=str(verdict), conflict=conflict, relaxations=changes)
 
 
-def _form_without_conditions(problem: Problem, chosen: Backend) -> tuple[Backend, ReformulatedProblem | None]:
+def _form_without_conditions(
+    problem: Problem, solver: VariantSolver
+) -> tuple[VariantSolver, ReformulatedProblem | None]:
     """The problem with its terms and all rows without conditions, for a backend that takes the terms."""
-    backend = chosen
-    if not all(target_of(chosen, problem).takes(d.operation) for d in problem.definitions):
+    if not all(target_of(solver.backend, problem).takes(d.operation) for d in problem.definitions):
         with suppress(DiagnosticError):
-            backend = backend_named(NONLINEAR)
+            solver = solver.of(backend_named(NONLINEAR))
     if not len(problem.conditions.rows):
-        return backend, ReformulatedProblem(problem, problem)
-    target = target_of(backend, problem)
+        return solver, ReformulatedProblem(problem, problem)
+    target = target_of(solver.backend, problem)
     try:
         form = reformulate(problem, structs.replace(target, accepts=target.accepts - {INDICATOR}), read_rows=False)
     except DiagnosticError:
-        return backend, None
-    return backend, None if _contradicts(form) or len(form.problem.conditions.rows) else form
+        return solver, None
+    return solver, None if _contradicts(form) or len(form.problem.conditions.rows) else form
 
 
-def _relaxations(
-    reformulated: ReformulatedProblem, conflict: Conflict, backend: Backend, clock: SearchClock
-) -> Sequence[Relaxation]:
+def _relaxations(reformulated: ReformulatedProblem, conflict: Conflict, solver: VariantSolver) -> Sequence[Relaxation]:
     """Relax the rows of the constraints in the conflict, then any row of the model."""
     declared = _declared_rows(reformulated)
     involved = np.zeros(reformulated.problem.rows, dtype=np.bool_)
     for family in reformulated.problem.constraints:
         if family.size and ((conflict.rows >= family.first) & (conflict.rows < family.stop)).any():
             involved[family.slice] = True
-    return relaxations(reformulated.problem, involved & declared, declared, backend, clock)
+    return relaxations(reformulated.problem, involved & declared, declared, solver)
 
 
 def _declared_rows(reformulated: ReformulatedProblem) -> Bools:

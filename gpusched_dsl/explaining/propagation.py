@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
+from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import INTEGRALITY
 
@@ -92,7 +92,7 @@ def _need_sides(problem: Problem, rows: Codes, upper: Bools, needed: Bools, with
     needed[(matrix.columns + np.where(below, 0, problem.columns))[used]] = True
 
 
-def contradiction(elements: Elements, clock: SearchClock | None = None) -> PropagationTrace | None:
+def contradiction(elements: Elements, clock: Deadline | None = None) -> PropagationTrace | None:
     """The trace to a contradiction of rows and bounds, None when propagation finds none."""
     return _Propagation(elements, clock).run()
 
@@ -100,7 +100,7 @@ def contradiction(elements: Elements, clock: SearchClock | None = None) -> Propa
 @dataclass(eq=False)
 class _Propagation:
     elements: Elements
-    clock: SearchClock | None
+    clock: Deadline | None
     rounds: list[Round] = field(default_factory=list)
 
     def run(self) -> PropagationTrace | None:
@@ -110,7 +110,7 @@ class _Propagation:
         if (trace := self._find_crossing()) is not None:
             return trace
         for _ in range(MOST_ROUNDS):
-            if self.clock is not None and self.clock.over:
+            if self.clock is not None and self.clock.reason:
                 return None
             activity = Activity.of(problem.matrix, self.lower, self.upper)
             if (broken := activity.most_violated_row(problem)) is not None:

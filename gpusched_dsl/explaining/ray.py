@@ -12,17 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.explaining.blocks import columns_by_family
-from gpusched_dsl.explaining.clock import SearchClock, SearchStopped
 from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.domains import ScalarDomain
-from gpusched_dsl.ir.matrix import Matrix
-from gpusched_dsl.ir.problem import Family, Objective, Problem
+from gpusched_dsl.ir.deadline import StoppedEarly
+from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.ir.variants import with_row
+from gpusched_dsl.solving.variants import VariantSolver
 
 GAIN = 1e-6  # what counts as an improvement, relative to the largest cost
 NOTHING = 1e-7
@@ -42,17 +39,17 @@ class Ray:
     minimal: bool
 
 
-def find_ray(problem: Problem, backend: Backend | str = "highs", clock: SearchClock | None = None) -> Ray | None:
+def find_ray(problem: Problem, solver: VariantSolver | None = None) -> Ray | None:
     """A direction that improves the first objective that can be improved for ever; None when none is found.
 
     Earlier objectives are kept. The problem is linear; it is unbounded if it has a point at all.
     """
-    used = clock or SearchClock()
+    used = solver or VariantSolver()
     for number, objective in enumerate(problem.objectives):
-        search = _Search(problem, objective, problem.objectives[:number], backend, used)
+        search = _Search(problem, objective, problem.objectives[:number], used)
         try:
             found = search.run()
-        except SearchStopped:
+        except StoppedEarly:
             return search.best
         if found is not None:
             return found
@@ -61,14 +58,9 @@ def find_ray(problem: Problem, backend: Backend | str = "highs", clock: SearchCl
 
 class _Search:
     def __init__(
-        self,
-        problem: Problem,
-        objective: Objective,
-        kept: tuple[Objective, ...],
-        backend: Backend | str,
-        clock: SearchClock,
+        self, problem: Problem, objective: Objective, kept: tuple[Objective, ...], solver: VariantSolver
     ) -> None:
-        self.objective, self.backend, self.clock = objective, backend, clock
+        self.objective, self.solver = objective, solver
         self.costs = objective.costs(problem.columns)
         self.cone = _recession_cone(problem, objective, kept)
         self.best: Ray | None = None
@@ -96,19 +88,12 @@ class _Search:
 
     def _direction(self, columns: Bools) -> Floats | None:
         """The best direction, no step longer than 1, that moves only these columns; None when none improves."""
-        self.clock.check()
+        self.solver.clock.check()
         cone = replace(
             self.cone, lower=np.where(columns, self.cone.lower, 0.0), upper=np.where(columns, self.cone.upper, 0.0)
         )
-        options = SolveOptions(time_limit=self.clock.share())
-        try:
-            solved = solve_problem(cone, self.backend, options, monitor=self.clock.monitor)
-        except DiagnosticError:
-            return None
-        solved.close()
-        if solved.reason == "interrupt":
-            self.clock.interrupted = True
-        if solved.status is not Status.OPTIMAL or solved.point is None:
+        solved = self.solver.attempt(cone)
+        if solved is None or solved.status is not Status.OPTIMAL or solved.point is None:
             return None
         gain = float(self.costs @ solved.point)
         better = gain if self.objective.sense == "maximize" else -gain
@@ -123,25 +108,20 @@ class _Search:
 
 def _recession_cone(problem: Problem, objective: Objective, kept: tuple[Objective, ...]) -> Problem:
     """The directions of length at most 1 per column; earlier objectives, which are bounded, may not change."""
-    matrix, families = problem.matrix, list(problem.constraints)
-    row_lower = np.where(np.isfinite(problem.row_lower), 0.0, -np.inf)
-    row_upper = np.where(np.isfinite(problem.row_upper), 0.0, np.inf)
+    cone = replace(
+        problem,
+        row_lower=np.where(np.isfinite(problem.row_lower), 0.0, -np.inf),
+        row_upper=np.where(np.isfinite(problem.row_upper), 0.0, np.inf),
+    )
     for earlier in kept:
         costs = earlier.costs(problem.columns)
         used = np.flatnonzero(costs)
-        row = Matrix(np.array([0, len(used)], dtype=np.int64), used.astype(np.int32), costs[used])
-        families.append(Family("kept", matrix.rows, ScalarDomain()))
-        matrix = matrix.with_rows_below(row)
-        row_lower, row_upper = np.append(row_lower, 0.0), np.append(row_upper, 0.0)
+        cone = with_row(cone, "kept", used, costs[used], 0.0, 0.0)
     return replace(
-        problem,
+        cone,
         lower=np.where(np.isfinite(problem.lower), 0.0, -1.0),
         upper=np.where(np.isfinite(problem.upper), 0.0, 1.0),
         integer=np.zeros(problem.columns, dtype=np.bool_),
-        constraints=tuple(families),
-        matrix=matrix,
-        row_lower=row_lower,
-        row_upper=row_upper,
         objectives=(
             structs.replace(objective, terms=tuple(structs.replace(t, constant=0.0) for t in objective.terms)),
         ),

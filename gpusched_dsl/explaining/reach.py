@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elements import Elements
-from gpusched_dsl.ir.arrays import Bools, Floats
+from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.problem import Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import FEASIBILITY
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.ir.variants import with_sides
+from gpusched_dsl.solving.variants import VariantSolver
 
 MOST_ROWS = 12
 CERTAIN = FEASIBILITY
@@ -28,7 +26,7 @@ class Reach:
     value: float
 
 
-def reaches(problem: Problem, conflict: Bools, backend: Backend | str, clock: SearchClock) -> dict[int, Reach]:
+def reaches(problem: Problem, conflict: Bools, solver: VariantSolver) -> dict[int, Reach]:
     """The reach of the first rows of a conflict of several, as far as time allows.
 
     A row for which the others allow values on both sides of what it asks for (only integer variables can do that) has
@@ -40,9 +38,9 @@ def reaches(problem: Problem, conflict: Bools, backend: Backend | str, clock: Se
     for row in rows if elements.of("row", conflict).sum() > 1 else []:
         for at_least in (True, False):
             side = float((problem.row_upper if at_least else problem.row_lower)[row])
-            if clock.over or not np.isfinite(side):
+            if solver.over or not np.isfinite(side):
                 continue
-            value = _extreme(elements, conflict, row, at_least, backend, clock)
+            value = _extreme(elements, conflict, row, at_least, solver)
             room = CERTAIN * max(1.0, abs(side))
             if value is not None and (value > side + room if at_least else value < side - room):
                 found[row] = Reach(at_least, value)
@@ -50,31 +48,13 @@ def reaches(problem: Problem, conflict: Bools, backend: Backend | str, clock: Se
     return found
 
 
-def _extreme(
-    elements: Elements, conflict: Bools, row: int, at_least: bool, backend: Backend | str, clock: SearchClock
-) -> float | None:
+def _extreme(elements: Elements, conflict: Bools, row: int, at_least: bool, solver: VariantSolver) -> float | None:
     """The proved smallest or largest activity of a row within the rest of the conflict; None when there is none."""
-    loose = replace(
-        elements.problem,
-        row_lower=_with_value(elements.problem.row_lower, row, -np.inf),
-        row_upper=_with_value(elements.problem.row_upper, row, np.inf),
-    )
+    loose = with_sides(elements.problem, np.array([row]), -np.inf, np.inf)
     part = Elements(loose).part(conflict).problem
     at = int(np.flatnonzero(np.isneginf(part.row_lower) & np.isposinf(part.row_upper))[0])
     own = slice(int(part.matrix.starts[at]), int(part.matrix.starts[at + 1]))
     term = Term(None, part.matrix.columns[own], part.matrix.values[own])
     asked = replace(part, objectives=(Objective("minimize" if at_least else "maximize", (term,)),))
-    try:
-        solved = solve_problem(asked, backend, SolveOptions(clock.share(), 1e-6), monitor=clock.monitor)
-    except DiagnosticError:
-        return None
-    solved.close()
-    if solved.reason == "interrupt":
-        clock.interrupted = True
-    return solved.objective if solved.status is Status.OPTIMAL else None
-
-
-def _with_value(values: Floats, at: int, value: float) -> Floats:
-    changed = values.copy()
-    changed[at] = value
-    return changed
+    solved = solver.attempt(asked)
+    return solved.objective if solved is not None and solved.status is Status.OPTIMAL else None

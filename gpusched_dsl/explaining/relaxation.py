@@ -6,17 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elastic import Elastic, elastic, row_scales, with_binaries
-from gpusched_dsl.explaining.oracle import Feasibility, decide
 from gpusched_dsl.ir.activity import Activity
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import FEASIBILITY
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.ir.variants import with_sides
+from gpusched_dsl.solving.variants import Feasibility, VariantSolver
 
 NOTHING = FEASIBILITY  # of the scale of a row: less is what a solver leaves behind
 TOLERANCE = 2e-6  # by how much a solver may break a row, of 1 or of its numbers
@@ -43,15 +40,13 @@ class Relaxation:
 
 def apply(problem: Problem, relaxation: Relaxation) -> Problem:
     """The problem with the changed sides."""
-    row_lower, row_upper = problem.row_lower.copy(), problem.row_upper.copy()
-    row_lower[relaxation.rows] -= relaxation.below
-    row_upper[relaxation.rows] += relaxation.above
-    return replace(problem, row_lower=row_lower, row_upper=row_upper)
+    rows = relaxation.rows
+    return with_sides(
+        problem, rows, problem.row_lower[rows] - relaxation.below, problem.row_upper[rows] + relaxation.above
+    )
 
 
-def relaxations(
-    problem: Problem, first: Bools, then: Bools, backend: Backend | str, clock: SearchClock
-) -> tuple[Relaxation, ...]:
+def relaxations(problem: Problem, first: Bools, then: Bools, solver: VariantSolver) -> tuple[Relaxation, ...]:
     """The relaxations `least` and `fewest` of a linear problem, as far as time allows.
 
     Rows in `first` give way; where that is not enough, those in `then`. Empty when no rows suffice (bounds contradict
@@ -59,26 +54,24 @@ def relaxations(
     """
     for mask in (first, then):
         rows = np.flatnonzero(mask & (np.isfinite(problem.row_lower) | np.isfinite(problem.row_upper)))
-        if not len(rows) or clock.over:
+        if not len(rows) or solver.over:
             continue
-        least = _least(problem, rows, backend, clock)
+        least = _least(problem, rows, solver)
         if least is None:
             continue
         if len(least.rows) <= 1:  # one row is the fewest there can be
             return (least,)
-        fewest = None if clock.over else _fewest(problem, rows, least, backend, clock)
+        fewest = None if solver.over else _fewest(problem, rows, least, solver)
         return (least,) if fewest is None or len(fewest.rows) >= len(least.rows) else (least, fewest)
     return ()
 
 
-def _least(problem: Problem, rows: Codes, backend: Backend | str, clock: SearchClock) -> Relaxation | None:
+def _least(problem: Problem, rows: Codes, solver: VariantSolver) -> Relaxation | None:
     stretched = elastic(replace(problem, objectives=()), rows, 1.0 / row_scales(problem)[rows])
-    return _solve("least", problem, stretched, backend, clock)
+    return _solve("least", problem, stretched, solver)
 
 
-def _fewest(
-    problem: Problem, rows: Codes, least: Relaxation, backend: Backend | str, clock: SearchClock
-) -> Relaxation | None:
+def _fewest(problem: Problem, rows: Codes, least: Relaxation, solver: VariantSolver) -> Relaxation | None:
     """Use binaries for relaxed rows; the bounds of the columns limit the relaxation of each."""
     activity = Activity.of(problem.matrix, problem.lower, problem.upper)
     scales = row_scales(problem)
@@ -91,7 +84,7 @@ def _fewest(
     stretched = elastic(replace(problem, objectives=()), rows, 1.0 / scales[rows])
     at_most = np.where(stretched.raises, falls[stretched.slack_row], exceeds[stretched.slack_row])
     at_most = np.where(np.isfinite(at_most), np.maximum(at_most, 0.0), fallback[stretched.slack_row])
-    found = _solve("fewest", problem, with_binaries(stretched, rows, at_most), backend, clock)
+    found = _solve("fewest", problem, with_binaries(stretched, rows, at_most), solver)
     return found if found is None or limited[rows].all() else replace(found, proved=False)
 
 
@@ -99,19 +92,9 @@ def _largest(least: Relaxation, scales: Floats) -> float:
     return float((np.maximum(least.below, least.above) / scales[least.rows]).max(initial=0.0))
 
 
-def _solve(
-    goal: str, problem: Problem, stretched: Elastic, backend: Backend | str, clock: SearchClock
-) -> Relaxation | None:
-    try:
-        solved = solve_problem(
-            stretched.problem, backend, SolveOptions(time_limit=clock.share(), gap=1e-6), monitor=clock.monitor
-        )
-    except DiagnosticError:
-        return None
-    solved.close()
-    if solved.reason == "interrupt":
-        clock.interrupted = True
-    if solved.point is None:
+def _solve(goal: str, problem: Problem, stretched: Elastic, solver: VariantSolver) -> Relaxation | None:
+    solved = solver.attempt(stretched.problem)
+    if solved is None or solved.point is None:
         return None
     below, above = stretched.changes(solved.point, problem.rows)
     scales = row_scales(problem)
@@ -124,7 +107,7 @@ def _solve(
         solved.status is Status.OPTIMAL,
         False,
     )
-    verdict, _ = decide(replace(apply(problem, found), objectives=()), backend, clock)
+    verdict, _ = solver.decide(replace(apply(problem, found), objectives=()))
     return replace(found, verified=verdict is Feasibility.FEASIBLE)
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpusched_dsl.backends.protocol import Backend
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.conflict_diagnostics import MOST_CHANGES, relaxation_text
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.propagation import contradiction
@@ -19,9 +18,11 @@ from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.ir.activity import CERTAIN
 from gpusched_dsl.ir.arrays import Codes
+from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.text.numbers import with_unit
+from gpusched_dsl.solving.variants import VariantSolver
 
 LARGE = 1_000_000  # nonzeros
 MANY_ROWS = 10_000  # from so many on, single constraints are relaxed before all rows together
@@ -62,7 +63,7 @@ def violated_rows(problem: Problem, backend: Backend | str, seconds: float) -> V
 def _contradictory_rows(problem: Problem, seconds: float) -> Codes:
     """The rows by which propagation ends in a contradiction, the last one first; none if it finds none."""
     nothing = np.zeros(0, np.int64)
-    trace = contradiction(Elements(problem), SearchClock(seconds)) if problem.is_linear else None
+    trace = contradiction(Elements(problem), Deadline(seconds)) if problem.is_linear else None
     if trace is None:
         return nothing
     rows = np.flatnonzero(trace.elements.of("row", trace.reasons()[0]))
@@ -72,18 +73,18 @@ def _contradictory_rows(problem: Problem, seconds: float) -> Codes:
 
 def _relaxations(problem: Problem, backend: Backend | str, seconds: float) -> tuple[Relaxation, ...]:
     everything = np.ones(problem.rows, dtype=np.bool_)
-    return relaxations(problem, everything, everything, backend, SearchClock(seconds))
+    return relaxations(problem, everything, everything, VariantSolver(backend, seconds))
 
 
 def _relaxations_of_one(problem: Problem, backend: Backend | str, seconds: float) -> tuple[Relaxation, ...]:
     """The relaxations of a single constraint, if one suffices; those with the fewest rows are tried first."""
-    clock, nothing = SearchClock(seconds), np.zeros(problem.rows, dtype=np.bool_)
+    solver, nothing = VariantSolver(backend, seconds), np.zeros(problem.rows, dtype=np.bool_)
     for family in sorted(problem.constraints, key=lambda family: family.size):
-        if clock.over:
+        if solver.over:
             break
         rows = nothing.copy()
         rows[family.slice] = True
-        found = relaxations(problem, rows, nothing, backend, clock)
+        found = relaxations(problem, rows, nothing, solver)
         if found:
             return found
     return ()

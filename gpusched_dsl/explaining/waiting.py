@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
+from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.gangs import most_workers
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.decisions.counterfactuals import Cost
 from gpusched_dsl.explaining.decisions.model_room import ModelRoom
 from gpusched_dsl.explaining.decisions.policy_trace import turn_with
@@ -30,12 +29,13 @@ from gpusched_dsl.explaining.job_reason import NEVER, ROOM
 from gpusched_dsl.explaining.job_reason import NO_ROOM as FULL
 from gpusched_dsl.explaining.relaxation import relaxations
 from gpusched_dsl.explaining.row_text import COMPILER_MARK, short
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
-from gpusched_dsl.ir.domains import Domain, IntervalDomain
-from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.deadline import Deadline
+from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.variants import with_bounds, with_row
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -51,14 +51,13 @@ from gpusched_dsl.reporting.waiting import (
     WaitingReason,
 )
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.solving.variants import VariantSolver
 
 SECONDS = 3.0  # for all jobs of a plan
 MOST_JOBS = 50
 MOST_ELEMENTS = 100_000  # of the placement, for all jobs
 MEMORY = 1 << 29
 TOO_LARGE_FOR_MEMORY = "GSM3001"
-GAP = 1e-6
 ADDED = "(the job runs)"  # no author can write this name
 CHOSEN = 0.5
 MOST_NAMES = 3
@@ -97,7 +96,7 @@ class _Search:
         assert model.placement is not None
         self.settings, self.waiting, self.result = settings, waiting, result
         self.store, self.limits = store, limits
-        self.clock = SearchClock(settings.seconds)
+        self.solver = VariantSolver(settings.load, settings.seconds)
         declared = model.variables[model.placement.variable]
         domain = Evaluator(model, store, limits).index_domain(declared.indexing, declared.span)
         place = model.placement.position("job")
@@ -176,7 +175,7 @@ class _Search:
                 found[at] = room
             elif blocked[own].all():
                 found[at] = self._in_words(self.problem, at, own, violations)
-            elif not self.clock.over:
+            elif not self.solver.over:
                 found[at] = self._solve_with(self.problem, at, own[~blocked[own]])
         return self._with_refusals(found)
 
@@ -205,11 +204,11 @@ class _Search:
 
     def _with_refusals(self, found: dict[int, WaitingReason]) -> dict[int, WaitingReason]:
         """Add why the policy left jobs that fit. Loading kernels with the first takes no time of others."""
-        clock: SearchClock | None = None
+        clock: Deadline | None = None
         for at, reason in found.items():
-            if reason.kind == COST and (clock is None or not clock.over):
+            if reason.kind == COST and (clock is None or not clock.reason):
                 refusal = self._refusal(int(self.waiting.codes[at]))
-                clock = clock or SearchClock(self.settings.seconds)
+                clock = clock or Deadline(self.settings.seconds)
                 found[at] = structs.replace(reason, text=f"{reason.text}; {refusal}") if refusal else reason
         return found
 
@@ -256,19 +255,17 @@ class _Search:
     def _solve_with(self, problem: Problem, at: int, allowed: Ints) -> WaitingReason:
         """Require one of the `allowed` elements of a job; return the change, or the rows that exclude it."""
         label = self.waiting.labels[at]
-        lower, upper = self.lower.copy(), self.upper.copy()
-        upper[self.first + self.candidates] = 0.0
-        own = np.flatnonzero(self.owner == at)
-        upper[self.first + own] = self.upper[self.first + own]
-        forced = _with_row(replace(problem, lower=lower, upper=upper), self.first + allowed)
-        found = self._solve(forced)
+        others = self.first + self.candidates[self.owner[self.candidates] != at]
+        forced = replace(problem, lower=self.lower, upper=self.upper)
+        forced = with_row(with_bounds(forced, others, upper=0.0), ADDED, self.first + allowed, 1.0, 1.0)
+        found = self.solver.solve(forced)
         if found.point is not None:
             return self._costly(problem, at, found)
         if found.status is not Status.INFEASIBLE:
             return WaitingReason(label, text="not examined: time")
         mask = np.zeros(forced.rows, dtype=np.bool_)
         mask[: problem.rows] = True
-        least = relaxations(forced, mask, mask, self.settings.load(), self.clock) if forced.is_linear else ()
+        least = relaxations(forced, mask, mask, self.solver) if forced.is_linear else ()
         if not least:
             return WaitingReason(label, CONFLICT, "excluded by several constraints together")
         relaxation = min(least, key=lambda r: len(r.rows))
@@ -306,21 +303,3 @@ class _Search:
             return ""
         turn = turn_with(policy, self.store, None, job, self.limits)
         return f"{policy.name}: {turn.wait_reason}" if turn is not None and turn.wait_reason else ""
-
-    def _solve(self, problem: Problem) -> Solution:
-        options = SolveOptions(time_limit=self.clock.share(), gap=GAP)
-        found = solve_problem(problem, self.settings.load(), options, monitor=self.clock.monitor)
-        found.close()
-        return found
-
-
-def _with_row(problem: Problem, columns: Codes) -> Problem:
-    """The problem with one more row: one of these columns is 1."""
-    row = Matrix(np.array([0, len(columns)], dtype=np.int64), columns.astype(np.int32), np.ones(len(columns)))
-    return replace(
-        problem,
-        constraints=(*problem.constraints, Family(ADDED, problem.rows, IntervalDomain(0, 0))),
-        matrix=problem.matrix.with_rows_below(row),
-        row_lower=np.append(problem.row_lower, 1.0),
-        row_upper=np.append(problem.row_upper, np.inf),
-    )

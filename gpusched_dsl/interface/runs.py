@@ -215,7 +215,7 @@ class ModelRuns(ModelScenarios):
             scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback,
             journal=journal,
         )  # fmt: skip
-        return why(self._workspace, job, plain_number(at), config, judge=judge)
+        return why(self._workspace, job, plain_number(at), config, solver=judge)
 
     def live(
         self,

@@ -8,18 +8,16 @@ from typing import Protocol
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.rewriting import without_rows
-from gpusched_dsl.explaining.clock import SearchClock
-from gpusched_dsl.explaining.oracle import Feasibility, decide
 from gpusched_dsl.ir.deadline import StoppedEarly, limit
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.solving.variants import Feasibility, VariantSolver
 
 
 class Declared(Protocol):
@@ -34,8 +32,7 @@ def find_fitting_setting(
     plan: Mapping[str, VariableValues],
     problem: Problem,
     broken: Collection[str],
-    backend: Backend,
-    clock: SearchClock,
+    solver: VariantSolver,
 ) -> str | None:
     """Return `NAME=VALUE` of an option with which the plan satisfies the model; None if none is found in time.
 
@@ -53,16 +50,16 @@ def find_fitting_setting(
         elif not without.isdisjoint(broken):
             relaxed.append((not _are_same(own.objectives, model.objectives), f"{name}={choice}", without))
     for _, setting, without in sorted(relaxed, key=lambda one: one[0]):  # first those with the same objectives
-        if _decide(_without_constraints(problem, without), backend, clock) is Feasibility.FEASIBLE:
+        if _decide(_without_constraints(problem, without), solver) is Feasibility.FEASIBLE:
             return setting
     for name, choice in others:
-        if clock.over:
+        if solver.over:
             return None
         try:
-            with limit(clock.remaining_seconds):
+            with limit(solver.clock.remaining_seconds):
                 other = built.with_settings({name: choice})
                 problem = ground(other.scenario.model, other.instance.store, other.permissions.limits(), plan)
-                verdict = _decide(problem, backend, clock)
+                verdict = _decide(problem, solver)
         except StoppedEarly:
             return None
         except DiagnosticError:  # data or plan do not fit the model of that choice
@@ -72,8 +69,8 @@ def find_fitting_setting(
     return None
 
 
-def _decide(problem: Problem, backend: Backend, clock: SearchClock) -> Feasibility:
-    return decide(replace(problem, objectives=()), backend, clock)[0]
+def _decide(problem: Problem, solver: VariantSolver) -> Feasibility:
+    return solver.decide(replace(problem, objectives=()))[0]
 
 
 def _choices(built: Built) -> Iterator[tuple[str, str, CheckedModel]]:

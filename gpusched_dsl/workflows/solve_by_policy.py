@@ -332,14 +332,14 @@ def _broken_rows(
     built: Built, policy: CheckedPolicy, decision: Decision, problem: Problem, backend: Backend
 ) -> Diagnostic:
     """Name the violated rows, the jobs left out, and an option without violations if one exists."""
-    from gpusched_dsl.explaining.clock import SearchClock
     from gpusched_dsl.explaining.violated_rows import violated_rows
+    from gpusched_dsl.solving.variants import VariantSolver
     from gpusched_dsl.workflows.option_advice import find_fitting_setting
 
     found = violated_rows(problem, backend, WHY_SECONDS)
     notes = tuple(note for note in (found.note, *_notes_on_jobs(built, decision)) if note)
     setting = (
-        find_fitting_setting(built, decision.values, problem, found.families, backend, SearchClock(OPTION_SECONDS))
+        find_fitting_setting(built, decision.values, problem, found.families, VariantSolver(backend, OPTION_SECONDS))
         if found.families
         else None
     )

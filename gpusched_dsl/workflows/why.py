@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.decisions.counterfactuals import (
     MOST_ALTERNATIVES,
     Cost,
@@ -41,6 +39,7 @@ from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, RUNNING, STATES, WAITING
 from gpusched_dsl.reporting.report import Report
+from gpusched_dsl.solving.variants import VariantSolver
 from gpusched_dsl.workflows.estimate import job_code, job_of_live, no_plan_error, title_of
 
 SECONDS = 60.0
@@ -187,8 +186,7 @@ def why(
     at: float | str,
     config: RunConfig,
     *,
-    judge: Backend | str = "highs",
-    clock: SearchClock | None = None,
+    solver: VariantSolver | str = "highs",
     report: Callable[[Diagnostic], None] = lambda warning: None,
 ) -> DecisionExplanation:
     """Explain the plan that is current at a time. Plans come from the journal as far as it has them.
@@ -216,7 +214,7 @@ def why(
             until = at - setup.slot_length  # a slot that has begun is explained before it ends
             loop, _ = restored_loop(partial(_loop_with, setup), journal, header, until=until, report=report)
         moment = moment_at(loop, at)
-    return explain_moment(loop, moment, code, str(job), at, judge=judge, clock=clock)
+    return explain_moment(loop, moment, code, str(job), at, solver=solver)
 
 
 def _loop_with(setup: RunSetup, steps: StepJournal) -> Loop:
@@ -230,8 +228,7 @@ def explain_moment(
     job: str,
     at: float,
     *,
-    judge: Backend | str = "highs",
-    clock: SearchClock | None = None,
+    solver: VariantSolver | str = "highs",
 ) -> DecisionExplanation:
     """Explain the plan of a moment for a job of the run. Raises DiagnosticError as `why` does."""
     limits = loop.config.permissions.limits()
@@ -246,7 +243,8 @@ def explain_moment(
     planner = loop.planner.planner if isinstance(loop.planner, StatelessPlanner) else loop.planner
     policy, followed = _policy_of(planner, moment)
     turn = None if policy is None else turn_of(policy, moment, inner, limits)
-    question = CounterfactualProblem(moment, inner, judge, clock or SearchClock(SECONDS), limits)
+    solver = VariantSolver(solver, SECONDS) if isinstance(solver, str) else solver
+    question = CounterfactualProblem(moment, inner, solver, limits)
     plan = question.evaluate_plan()
     found = MomentReason(question, _states_of(loop, moment), _slot_time(loop, moment)).reason(turn)
     answer = DecisionExplanation(
@@ -335,11 +333,11 @@ def _family_of(question: CounterfactualProblem, configuration: Any) -> str:
 
 
 def explain_live(
-    loop: AnyExternalLoop, job: str | int, *, judge: Backend | str = "highs", clock: SearchClock | None = None
+    loop: AnyExternalLoop, job: str | int, *, solver: VariantSolver | str = "highs"
 ) -> DecisionExplanation:
     """Explain the current plan of a live run. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if the job is
     in no plan; and the errors of grounding.
     """
     code = job_of_live(loop, job)
     slot = loop.slot - 1 if isinstance(loop, SlotLoop) else None  # the slot that has begun
-    return explain_moment(loop, latest_moment(loop, slot), code, str(job), loop.now, judge=judge, clock=clock)
+    return explain_moment(loop, latest_moment(loop, slot), code, str(job), loop.now, solver=solver)

@@ -7,9 +7,9 @@ import pytest
 from building import at_least, at_most, between, equal, market_split, problem
 from enumeration import has_point, one_left_out, parts_of, small_problem
 
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.conflict import Conflict, find_conflict
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.solving.variants import VariantSolver
 
 EVERYTHING = ("rows", "lower", "upper", "integer")
 
@@ -101,13 +101,13 @@ def test_feasible_problems_have_none() -> None:
 
 def test_a_time_limit_is_never_a_proof() -> None:
     """A problem that no solver decides in this time: no conflict is claimed."""
-    assert find_conflict(market_split(), clock=SearchClock(0.3)) is None
+    assert find_conflict(market_split(), VariantSolver(seconds=0.3)) is None
 
 
 def test_the_best_conflict_is_kept_when_time_is_up() -> None:
     """It is known to be infeasible, but nothing smaller is found in no time."""
     one = problem(columns=2, rows=[at_least(3, 2, 2), at_most(2.5, 2, 2), at_most(9, 1, 1)], upper=10.0, integer=True)
-    conflict = find_conflict(one, clock=SearchClock(0.0), known_infeasible=True)
+    conflict = find_conflict(one, VariantSolver(seconds=0.0), known_infeasible=True)
     assert conflict is not None
     assert not conflict.complete
     assert not conflict.minimal

@@ -9,16 +9,16 @@ import pytest
 from building import at_least, at_most, equal, problem
 from enumeration import has_point, small_problem
 
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.elastic import row_scales
 from gpusched_dsl.explaining.relaxation import Relaxation, apply, relaxations
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.solving.variants import VariantSolver
 
 
 def found(one: Problem, *rows: int) -> tuple[Relaxation, ...]:
     everything = np.ones(one.rows, dtype=bool)
     first = everything if not rows else np.isin(np.arange(one.rows), rows)
-    return relaxations(one, first, everything, "highs", SearchClock(60.0))
+    return relaxations(one, first, everything, VariantSolver(seconds=60.0))
 
 
 def feasible(one: Problem) -> bool:

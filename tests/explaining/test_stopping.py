@@ -7,13 +7,13 @@ import pytest
 from building import at_most, equal, problem
 
 from gpusched_dsl.backends.protocol import SolverProgress
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.conflict import find_conflict
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.explain import explain
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.solving.variants import VariantSolver
 
 
 class StopsAfter:
@@ -54,7 +54,7 @@ def test_stopping_at_any_time_claims_nothing_wrong() -> None:
     elements = Elements(one)
     kinds = set()
     for times in (0, 4, 9, 16, 25):
-        conflict = find_conflict(one, clock=SearchClock(None, StopsAfter(times)))
+        conflict = find_conflict(one, VariantSolver(monitor=StopsAfter(times)))
         if conflict is None:
             kinds.add("nothing yet")
             continue

@@ -14,7 +14,6 @@ from msgspec import structs
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.decisions.counterfactuals import CounterfactualProblem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.events import EventLoop
@@ -22,6 +21,7 @@ from gpusched_dsl.online.loops.inspection import job_in, moment_at
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.solving.variants import VariantSolver
 from gpusched_dsl.workflows.estimate import estimate
 from gpusched_dsl.workflows.run import run_method
 from gpusched_dsl.workflows.why import DecisionExplanation, why
@@ -124,7 +124,7 @@ def test_prices_are_those_of_the_model(text: str, scenario: str, method: str, at
     for code in range(len(loop.world.status)):
         job = job_in(moment, loop.jobs_root, code)
         assert job is not None
-        question = CounterfactualProblem(moment, job, "highs", SearchClock(60))
+        question = CounterfactualProblem(moment, job, VariantSolver(seconds=60.0))
         plan = question.evaluate_plan()
         assert plan.cost is not None
         for way in question.configurations:

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import values_at
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.explaining.clock import SearchClock
 from gpusched_dsl.explaining.conflict_diagnostics import MOST_CHANGES
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
 from gpusched_dsl.explaining.row_text import RowText, short
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.ir.domains import IntervalDomain
-from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.variants import with_fixed, with_row
 from gpusched_dsl.language.checked import Role
 from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.online.loops.inspection import Moment
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.solving.variants import VariantSolver
 
 RUNS = "(the job runs)"  # no author can write this name
 CHOSEN = 0.5
 NOTHING = 1e-6  # a change of cost is none below this share of the cost
 MOST_ALTERNATIVES = 12
-GAP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +92,7 @@ class CounterfactualProblem:
 
     moment: Moment
     job: int
-    backend: Backend | str
-    clock: SearchClock
+    solver: VariantSolver
     limits: MemoryLimits = field(default_factory=MemoryLimits)
 
     def __post_init__(self) -> None:
@@ -165,54 +160,33 @@ class CounterfactualProblem:
 
     def restrict_job(self, allowed: Codes, *, others: bool = True) -> Problem:
         """Restrict the job to the elements `allowed`; `others`: all other jobs are as planned."""
-        first = self.family.first
-        lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
-        if others:
-            rest = np.ones(self.family.size, dtype=np.bool_)
-            rest[self.all_own_elements] = False
-            at = first + np.flatnonzero(rest)
-            lower[at] = upper[at] = self.planned_values[rest]
-        barred = np.setdiff1d(self.own_elements, allowed)
-        lower[first + barred] = upper[first + barred] = 0.0
-        return replace(self.problem, lower=lower, upper=upper)
+        problem = self.with_others_as_planned(self.problem) if others else self.problem
+        return with_fixed(problem, self.family.first + np.setdiff1d(self.own_elements, allowed), 0.0)
 
-    def with_run(self, problem: Problem, allowed: Codes) -> Problem:
-        """The problem with one more row: the job has one of these elements."""
-        columns = (self.family.first + allowed).astype(np.int32)
-        row = Matrix(np.array([0, len(columns)], dtype=np.int64), columns, np.ones(len(columns)))
-        return replace(
-            problem,
-            constraints=(*problem.constraints, Family(RUNS, problem.rows, IntervalDomain(0, 0))),
-            matrix=problem.matrix.with_rows_below(row),
-            row_lower=np.append(problem.row_lower, 1.0),
-            row_upper=np.append(problem.row_upper, np.inf),
-        )
-
-    def solve(self, problem: Problem) -> Solution:
-        options = SolveOptions(time_limit=self.clock.share(), gap=GAP)
-        found = solve_problem(problem, self.backend, options, monitor=self.clock.monitor)
-        found.close()
-        return found
+    def with_others_as_planned(self, problem: Problem) -> Problem:
+        """The problem with the elements of all other jobs fixed."""
+        rest = np.ones(self.family.size, dtype=np.bool_)
+        rest[self.all_own_elements] = False
+        return with_fixed(problem, self.family.first + np.flatnonzero(rest), self.planned_values[rest])
 
     # --- what is asked -----------------------------------------------------------------------------------------------
 
     def evaluate_plan(self) -> ForcedDecision:
         """Return the plan itself, with its open values optimised."""
-        lower, upper = self.problem.lower.copy(), self.problem.upper.copy()
-        lower[self.family.slice] = upper[self.family.slice] = self.planned_values
-        found = self.solve(replace(self.problem, lower=lower, upper=upper))
+        found = self.solver.solve(with_fixed(self.problem, self.family.slice, self.planned_values))
         return ForcedDecision(None if found.point is None else Cost.of(found), self._entries(self.planned_values))
 
     def force_waiting(self) -> ForcedDecision:
         """The job does not run, all others as planned."""
-        return self._force(self.restrict_job(np.zeros(0, dtype=np.int64)), np.zeros(0, dtype=np.int64))
+        return self._force(self.restrict_job(np.zeros(0, dtype=np.int64)))
 
     def force_running(self, allowed: Codes, *, others: bool = True, why: bool = True) -> ForcedDecision:
         """Require one of these elements; `others`: all other jobs are as planned; `why`: find the conflicting rows."""
-        return self._force(self.with_run(self.restrict_job(allowed, others=others), allowed), allowed, why=why)
+        problem = self.restrict_job(allowed, others=others)
+        return self._force(with_row(problem, RUNS, self.family.first + allowed, 1.0, 1.0), why=why)
 
-    def _force(self, problem: Problem, allowed: Codes, *, why: bool = True) -> ForcedDecision:
-        found = self.solve(problem)
+    def _force(self, problem: Problem, *, why: bool = True) -> ForcedDecision:
+        found = self.solver.solve(problem)
         if found.point is None:
             names, rows = self._smallest_relaxation(problem) if why else ((), ())
             return ForcedDecision(None, rows=rows, row_names=names)
@@ -243,11 +217,11 @@ class CounterfactualProblem:
 
     def _smallest_relaxation(self, problem: Problem) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
         """Return the smallest relaxation: the names of rows, and the change of each with the row."""
-        if not problem.is_linear or self.clock.over:
+        if not problem.is_linear or self.solver.over:
             return (), ()
         mask = np.zeros(problem.rows, dtype=np.bool_)
         mask[: self.problem.rows] = True
-        found = relaxations(problem, mask, mask, self.backend, self.clock)
+        found = relaxations(problem, mask, mask, self.solver)
         if not found:
             return (), ()
         least: Relaxation = min(found, key=lambda r: len(r.rows))

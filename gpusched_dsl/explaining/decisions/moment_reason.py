@@ -130,7 +130,7 @@ class MomentReason:
     def _relaxed(self, elements: Ints) -> tuple[RowLimit, ...]:
         """Return the rows that a solver would relax to run the job in one of these elements."""
         elements = elements[elements >= 0]
-        if not len(elements) or self.question.clock.over:
+        if not len(elements) or self.question.solver.over:
             return ()
         forced = self.question.force_running(elements)
         return () if forced.cost is not None else self._limits.named(forced.row_names)

@@ -15,10 +15,10 @@ from gpusched_dsl.explaining.job_reason import RowLimit
 from gpusched_dsl.explaining.propagation import contradiction
 from gpusched_dsl.explaining.row_text import COMPILER_MARK
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
-from gpusched_dsl.ir.domains import IntervalDomain, decode_column
-from gpusched_dsl.ir.matrix import Matrix
+from gpusched_dsl.ir.domains import decode_column
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.variants import with_bounds, with_row, with_sides
 from gpusched_dsl.language.checked import CheckedPlacement, Role
 
 MOST_ROWS = 3
@@ -70,18 +70,12 @@ class RowLimits:
     def _problem(self) -> Problem:
         """The problem with the other jobs as planned, and free rows for constraints that are not kept."""
         problem, family = self.question.problem, self.question.family
-        row_lower, row_upper = problem.row_lower.copy(), problem.row_upper.copy()
+        free = np.zeros(problem.rows, dtype=np.bool_)
         for constraint in problem.constraints:  # those that the compiler added stay
-            if constraint.name not in self.kept and COMPILER_MARK not in constraint.name:
-                row_lower[constraint.slice], row_upper[constraint.slice] = -np.inf, np.inf
-        lower, upper = problem.lower.copy(), problem.upper.copy()
-        rest = np.ones(family.size, dtype=np.bool_)
-        rest[self.question.all_own_elements] = False
-        at = family.first + np.flatnonzero(rest)
-        lower[at] = upper[at] = self.question.planned_values[rest]
+            free[constraint.slice] = constraint.name not in self.kept and COMPILER_MARK not in constraint.name
         own = family.first + self.question.all_own_elements
-        lower[own] = np.minimum(lower[own], 0.0)
-        return replace(problem, lower=lower, upper=upper, row_lower=row_lower, row_upper=row_upper)
+        problem = self.question.with_others_as_planned(with_sides(problem, free, -np.inf, np.inf))
+        return with_bounds(problem, own, lower=np.minimum(problem.lower[own], 0.0))
 
     def _is_named(self, row: int) -> bool:
         name = self.question.problem.row_family(row).name
@@ -173,22 +167,12 @@ class RowLimits:
         """Return the rows of a proof that the job cannot have all its workers in some elements; none if it is none."""
         problem, first = self._problem, self.question.family.first
         if workers > 1:
-            columns = (first + elements).astype(np.int32)
-            row = Matrix(np.array([0, len(columns)], dtype=np.int64), columns, np.ones(len(columns)))
-            problem = replace(
-                problem,
-                constraints=(*problem.constraints, Family(ADDED, problem.rows, IntervalDomain(0, 0))),
-                matrix=problem.matrix.with_rows_below(row),
-                row_lower=np.append(problem.row_lower, float(workers)),
-                row_upper=np.append(problem.row_upper, np.inf),
-            )
+            problem = with_row(problem, ADDED, first + elements, 1.0, float(workers))
         else:
-            lower = problem.lower.copy()
-            lower[first + elements] = 1.0
-            problem = replace(problem, lower=lower)
+            problem = with_bounds(problem, first + elements, lower=1.0)
         if len(problem.conditions.rows):  # propagation would read conditional rows as if they always applied
             return []
-        trace = contradiction(Elements(problem), self.question.clock)
+        trace = contradiction(Elements(problem), self.question.solver.clock)
         if trace is None:
             return []
         rows = np.flatnonzero(trace.elements.of("row", trace.reasons()[0]))
