@@ -1,4 +1,4 @@
-"""`python docs/images/building.py`: draw building.svg, a chart of the README, from a table of performance.md."""
+"""`python docs/images/building.py`: draw building.svg, the chart of performance.md, from its first table."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def drawn() -> str:
     left = Gsm()(Text(model.rstrip()))
     right = Text("\n").join(
         [
-            Text("$ gsdsl check assign.gsm        # with price[j] in line 15", style="bold"),
-            printed("check", model.replace("price[n] * lasts", "price[j] * lasts")),
+            Text("$ gsdsl check assign.gsm        # with price[j] in line 9", style="bold"),
+            printed("check", model.replace("price[n] * work", "price[j] * work")),
             Text("$ gsdsl solve assign.gsm", style="bold"),
             printed("solve", model),
         ]

@@ -6,6 +6,7 @@ warning of Sphinx, such as a broken link or a page outside the navigation, is an
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from sphinx.cmd.build import main as sphinx
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+START = ROOT / "docs" / "index.md"
 PAGES = ("docs/**/*.md", "models/**/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 PLAYGROUND = ROOT / "build" / "playground"  # by `make playground`
 FILES = ("docs/images/**/*.svg", "docs/images/**/*.png", "docs/schema/*.json", "LICENSE")
@@ -24,11 +26,21 @@ def collect(target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     for pattern in (*PAGES, *FILES):
         for found in ROOT.glob(pattern):
-            if HERE not in found.parents:
+            if HERE not in found.parents and found != START:
                 copy = target / found.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(found, copy)
-    shutil.copy2(HERE / "index.md", target / "index.md")
+    (target / "index.md").write_text(start_page(), encoding="utf-8")
+
+
+def start_page() -> str:
+    """docs/index.md with the links of the folder above: it is the start of the site."""
+    text = START.read_text(encoding="utf-8")
+    return re.sub(r"\]\((?!https?:|#)([^)]+)\)", lambda link: f"]({_above(link[1])})", text)
+
+
+def _above(link: str) -> str:
+    return link.removeprefix("../") if link.startswith("../") else f"docs/{link}"
 
 
 def build(site: Path) -> int:

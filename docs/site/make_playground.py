@@ -49,8 +49,8 @@ def page_block(page: str, before: str) -> str:
 
 def examples() -> list[dict[str, str]]:
     """The examples with their compiled problems; the last two have errors, or a policy, and nothing to solve."""
-    first = page_block("README.md", "`assign.gsm`:")
-    policy = 'import "gsdsl:capacity_planning/model.gsm";\n\n' + page_block("README.md", "A policy refers")
+    first = page_block("README.md", "## An example")
+    policy = 'import "gsdsl:capacity_planning/model.gsm";\n\n' + page_block("README.md", "## Policies")
     hours = page_block("docs/tutorial.md", "`training.gsm`:")
     renting = page_block("docs/coming_from.md", "`renting.gsm`:")
     return [
@@ -58,7 +58,7 @@ def examples() -> list[dict[str, str]]:
         {"title": "Hours with prices", "text": hours, "lp": problem(hours)},
         {"title": "Nodes for rent", "text": renting, "lp": problem(renting)},
         {"title": "A policy", "text": policy, "lp": ""},
-        {"title": "A wrong subscript", "text": first.replace("price[n] * lasts", "price[j] * lasts"), "lp": ""},
+        {"title": "A wrong subscript", "text": first.replace("price[n] * work", "price[j] * work"), "lp": ""},
     ]
 
 

@@ -15,7 +15,9 @@ SECTIONS: dict[str, list[str]] = {
         "docs/playground",
         "docs/coming_from",
         "docs/paper_words",
+        "docs/recipes",
         "docs/gallery",
+        "docs/glossary",
     ],
     GUIDES: [
         "docs/data_formats",
@@ -85,8 +87,8 @@ FOLDERS = {"docs/models/README": "docs/models/*/*", "models/README": "models/*/*
 
 
 def sections() -> dict[str, list[str]]:
-    """All sections with their pages; those of docs/ that no section names are guides."""
-    named = {page for pages in SECTIONS.values() for page in pages}
+    """All sections with their pages; pages of docs/ in no section are guides. docs/index.md is the start page."""
+    named = {"docs/index", *(page for pages in SECTIONS.values() for page in pages)}
     others = sorted(f"docs/{path.stem}" for path in ROOT.glob("docs/*.md") if f"docs/{path.stem}" not in named)
     return {caption: [*pages, *(others if caption == GUIDES else ())] for caption, pages in SECTIONS.items()}
 

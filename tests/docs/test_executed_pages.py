@@ -11,8 +11,8 @@ import pytest
 from execute import execute, written
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ("tutorial", "coming_from", "estimates")
-COMMANDS = {"tutorial": 14, "coming_from": 2, "estimates": 1}
+# Commands of each page with blocks `console`; those of the README are in test_readme_page.py.
+COMMANDS = {"tutorial": 14, "coming_from": 2, "estimates": 1, "recipes": 1}
 
 SMALL = """\
 `one.gsm`:
@@ -53,6 +53,20 @@ def test_estimates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     exec(compile(code, "estimates.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("one more node like g1 5.8") for line in lines)
+
+
+def test_every_page_with_commands_and_their_output_is_executed() -> None:
+    shown = {p.stem for p in DOCS.rglob("*.md") if "\n```console\n" in p.read_text(encoding="utf-8")}
+    assert shown == COMMANDS.keys()
+
+
+@pytest.mark.slow
+def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their tests pass; every rule is one of a file of its own."""
+    monkeypatch.setenv("GSDSL_PYTHON_KERNELS", "1")  # no messages about kernels that are compiled
+    assert executed("recipes", tmp_path) == COMMANDS["recipes"]
+    text = (DOCS / "recipes.md").read_text(encoding="utf-8")
+    assert len(list(tmp_path.glob("*.gsm"))) == text.count("\ntest ") + 1
 
 
 @pytest.mark.slow

@@ -54,22 +54,20 @@ def called(front_end: Path, text: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_the_front_end_needs_no_other_package(front_end: Path) -> None:
-    example = make_playground.page_block("README.md", "`assign.gsm`:")
+    example = make_playground.page_block("README.md", "## An example")
     good = called(front_end, example)
     assert json.loads(good["checked"]) == []
     assert good["formatted"] == example
     [model] = json.loads(good["explained"])["models"]
-    assert [each["name"] for each in model["equations"]] == ["lasts", "cost", "placed", "alone", "due"]
-    wrong = example.replace("price[n] * lasts", "price[j] * lasts")
+    assert [each["name"] for each in model["equations"]] == ["cost", "placed", "alone", "due"]
+    wrong = example.replace("price[n] * work", "price[j] * work")
     [error] = json.loads(called(front_end, wrong)["checked"])
     assert error["code"] == "GSM1203"
     assert wrong[error["from"] : error["to"]] == "j"
 
 
 def test_policies_of_the_library_are_explained(front_end: Path) -> None:
-    text = 'import "gsdsl:capacity_planning/model.gsm";\n\n' + make_playground.page_block(
-        "README.md", "A policy refers"
-    )
+    text = 'import "gsdsl:capacity_planning/model.gsm";\n\n' + make_playground.page_block("README.md", "## Policies")
     found = called(front_end, text)
     assert json.loads(found["checked"]) == []
     [policy] = json.loads(found["explained"])["policies"]
@@ -126,10 +124,10 @@ def test_in_chromium(page: Any) -> None:
     assert not page.is_visible(".note")
     page.click("text=Solve")
     page.wait_for_selector(".solution p")
-    assert page.inner_text(".solution p") == "Optimal: 42.45"
+    assert page.inner_text(".solution p") == "Optimal: 36.95"
     example = page.input_value("textarea")
 
-    page.fill("textarea", example.replace("price[n] * lasts", "price[j] * lasts"))
+    page.fill("textarea", example.replace("price[n] * work", "price[j] * work"))
     page.wait_for_function(STATE + "'1 error'")
     assert "GSM1203" in page.inner_text(".problems")
     assert page.inner_text(".paint .error") == "j"
