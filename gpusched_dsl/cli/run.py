@@ -167,9 +167,7 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
         files = result.to_csv(options.csv)
         output.note(f"wrote {count_text(len(files), 'file')} into {options.csv}")
     if options.html is not None:
-        from gpusched_dsl.reporting.pages.run_page import page
-
-        write_document(page([result]), options.html, output)
+        write_document(result.html_text(), options.html, output)
     if options.figures is not None:
         write_figures({"": result.figures()}, options.figures, output)
     write_reports(result, options.report, output)

@@ -9,7 +9,7 @@ from typing import Any
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.bound_text import bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
-from gpusched_dsl.explaining.explanation_data import ExplanationData
+from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
 from gpusched_dsl.explaining.row_data import row_data
@@ -26,7 +26,7 @@ from gpusched_dsl.solving.decomposition.selection import DecompositionChoice
 FORMAT = "gsdsl-explanation/1"
 
 
-def document(data: ExplanationData) -> dict[str, Any]:
+def explanation_document(data: Explanation) -> dict[str, Any]:
     """Return the explanation as nested dictionaries and lists for JSON; infinite numbers become None."""
     solved = data.linear_problem
     diagnostics = (*data.reasons, *data.refused, *data.warnings, *data.findings)

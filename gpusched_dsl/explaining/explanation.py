@@ -1,16 +1,28 @@
-"""The results of `explain` about a problem, as text and as JSON."""
+"""The results of `explain` about a problem."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from gpusched_dsl.explaining.explanation_data import ExplanationData
+from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
+from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem
+from gpusched_dsl.compiling.provenance import Provenance
+from gpusched_dsl.explaining.conditional_rows import texts_of_conditional_rows
+from gpusched_dsl.explaining.conflict import Conflict
+from gpusched_dsl.explaining.conflict_diagnostics import conflict_diagnostic, ray_diagnostic
+from gpusched_dsl.explaining.ray import Ray
+from gpusched_dsl.explaining.relaxation import Relaxation
+from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.reporting.report import Report
+from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, choice_for
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation(ExplanationData, Report):
+class Explanation(Report):
     """Sizes, class, reformulations, and why a problem is infeasible or unbounded.
 
     `status` is `feasible`, `infeasible`, `unbounded`, `unknown` (undecided in time) or `not asked`. `problem` is the
@@ -19,14 +31,62 @@ class Explanation(ExplanationData, Report):
     `conflict`, `relaxations` and `ray`. `refused` are the terms that the backend does not support.
     """
 
-    def __str__(self) -> str:
-        """Return the complete text of `gsdsl explain`."""
-        from gpusched_dsl.explaining.text import explanation_text
+    writers = Report.writers | {
+        "json": "gpusched_dsl.explaining.document:explanation_document",
+        "text": "gpusched_dsl.explaining.text:explanation_lines",
+    }
 
-        return explanation_text(self)
+    problem: Problem
+    reformulated: ReformulatedProblem | None
+    backend: str
+    kind: str
+    reasons: Sequence[Diagnostic]
+    variables: Sequence[VariableSize]
+    constraints: Sequence[ConstraintSize]
+    refused: Sequence[Diagnostic]
+    status: str = "not asked"
+    linear_form: ReformulatedProblem | None = None
+    conflict: Conflict | None = None
+    relaxations: Sequence[Relaxation] = ()
+    ray: Ray | None = None
+    seconds: float = 0.0
+    origins: Provenance = field(default_factory=Provenance)
+    aggregation: Aggregation = field(default_factory=Aggregation)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document of `docs/schema/explanation.schema.json`."""
-        from gpusched_dsl.explaining.document import document
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The reformulations."""
+        return () if self.reformulated is None else self.reformulated.notes
 
-        return document(self)
+    @cached_property
+    def decomposition(self) -> DecompositionChoice | None:
+        """Return the blocks of the backend's problem and whether they are used; None if the model names none."""
+        if self.reformulated is None or self.problem.decompose is None:
+            return None
+        return choice_for(self.reformulated.problem)
+
+    @property
+    def linear_problem(self) -> Problem | None:
+        """Return the examined linear problem."""
+        return None if self.linear_form is None else self.linear_form.problem
+
+    @cached_property
+    def row_texts(self) -> Mapping[int, str]:
+        """Texts of rows of `linear_problem` that the author stated in another form, such as under a condition."""
+        return texts_of_conditional_rows(self.linear_form)
+
+    @property
+    def findings(self) -> list[Diagnostic]:
+        """The conflict or the ray as a diagnostic that underlines the author's lines."""
+        if self.conflict is not None:
+            return [conflict_diagnostic(self.conflict, self.relaxations, self.origins, self.row_texts, self.problem)]
+        if self.ray is not None and self.linear_problem is not None:
+            return [ray_diagnostic(self.linear_problem, self.ray)]
+        return []
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """Numbers of very different size."""
+        from gpusched_dsl.explaining.ranges import range_warnings
+
+        return range_warnings(self.problem, self.constraints)

@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Note
 from gpusched_dsl.explaining.classes import CLASSES
-from gpusched_dsl.explaining.explanation_data import ExplanationData
+from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
 from gpusched_dsl.explaining.symmetry import aggregation_lines
@@ -23,7 +23,7 @@ from gpusched_dsl.reporting.summary import size_text
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice
 
 
-def header_lines(explanation: ExplanationData) -> list[str]:
+def header_lines(explanation: Explanation) -> list[str]:
     """Return the title of the explanation, the class and the size."""
     title = scenario_title(explanation.problem.name, explanation.origins.scenario or "")
     meaning = f": {CLASSES[explanation.kind]}" if CLASSES.get(explanation.kind) else ""
@@ -43,7 +43,7 @@ def _decomposition(choice: DecompositionChoice) -> str:
     return f"not decomposed by {choice.root}{blocks}: {choice.reason}"
 
 
-def grids(explanation: ExplanationData) -> Iterator[tuple[str, Grid]]:
+def grids(explanation: Explanation) -> Iterator[tuple[str, Grid]]:
     """The tables with their titles; those without rows are left out."""
     declared = [v for v in explanation.variables if not v.auxiliary]
     auxiliary = [v for v in explanation.variables if v.auxiliary]
@@ -64,7 +64,7 @@ def grids(explanation: ExplanationData) -> Iterator[tuple[str, Grid]]:
         yield f"blocks by {explanation.decomposition.root}", _blocks(explanation.decomposition.blocks)
 
 
-def status_lines(explanation: ExplanationData) -> list[str]:
+def status_lines(explanation: Explanation) -> list[str]:
     """Whether there is a solution, as far as that was found out."""
     took = seconds_text(explanation.seconds)
     match explanation.status:
@@ -85,8 +85,8 @@ def status_lines(explanation: ExplanationData) -> list[str]:
     return []
 
 
-def explanation_text(explanation: ExplanationData) -> str:
-    """Everything as plain text."""
+def explanation_lines(explanation: Explanation) -> list[str]:
+    """The complete text of `gsdsl explain`."""
     parts = ["\n".join(header_lines(explanation)) + "\n"]
     parts += [f"{title}\n{plain(grid)}" for title, grid in grids(explanation)]
     for diagnostics in (explanation.reasons, explanation.refused, explanation.warnings):
@@ -96,7 +96,7 @@ def explanation_text(explanation: ExplanationData) -> str:
         parts.append("\n".join(status_lines(explanation)) + "\n")
     if explanation.findings:
         parts.append(render_text(explanation.findings))
-    return "\n".join(parts)
+    return "\n".join(parts).split("\n")
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import with_unit
-from gpusched_dsl.reporting.result_data import ResultData
+from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.waiting import (
     CONFLICT,
     COST,
@@ -71,7 +71,7 @@ class WaitingSearch:
     policy: CheckedPolicy | None = None
     seconds: float = SECONDS
 
-    def __call__(self, result: ResultData, waiting: WaitingJobs) -> tuple[WaitingReason, ...]:
+    def __call__(self, result: Result, waiting: WaitingJobs) -> tuple[WaitingReason, ...]:
         """Return a reason for each waiting job; those that time or size exclude are not examined."""
         model, store = result.provenance.model, result.provenance.store
         if model is None or store is None or result.placed is None or not result.has_point or self.seconds <= 0:
@@ -90,7 +90,7 @@ class WaitingSearch:
 
 class _Search:
     def __init__(
-        self, model: CheckedModel, store: ValueStore, result: ResultData, waiting: WaitingJobs, limits: MemoryLimits,
+        self, model: CheckedModel, store: ValueStore, result: Result, waiting: WaitingJobs, limits: MemoryLimits,
         settings: WaitingSearch,
     ) -> None:  # fmt: skip
         assert model.placement is not None

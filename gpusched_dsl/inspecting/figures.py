@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.inspecting.inspection_data import InspectionData
+from gpusched_dsl.inspecting.inspection import ClusterInspection
 from gpusched_dsl.inspecting.load import TOTAL
 from gpusched_dsl.inspecting.queue_simulation import ready_at
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
@@ -27,7 +27,7 @@ MOST_STAYS = 20_000
 POINTS = 600  # of a curve
 
 
-def inspection_figures(found: InspectionData) -> list[Figure]:
+def inspection_figures(found: ClusterInspection) -> list[Figure]:
     """The figures for which the source has data."""
     figures: list[Figure] = []
     if found.snapshot.has_starts:

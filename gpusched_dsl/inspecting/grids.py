@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gpusched_dsl.explaining.job_reason import names_text
-from gpusched_dsl.inspecting.inspection_data import InspectionData
+from gpusched_dsl.inspecting.inspection import ClusterInspection
 from gpusched_dsl.inspecting.other_queues import QueueOutcome
 from gpusched_dsl.inspecting.times import length_text
 from gpusched_dsl.language.text.numbers import percent_text
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 
 
-def type_grid(found: InspectionData) -> Grid:
+def type_grid(found: ClusterInspection) -> Grid:
     """The nodes and GPUs by type."""
     table = found.by_type
     columns = [
@@ -31,7 +31,7 @@ def type_grid(found: InspectionData) -> Grid:
     return Grid(tuple(columns))
 
 
-def team_grid(found: InspectionData) -> Grid:
+def team_grid(found: ClusterInspection) -> Grid:
     """The jobs and GPUs by team, those with the most GPU-hours first."""
     table = found.by_team
     columns = [GridColumn("team", [name or "none" for name in table["team"].to_list()], wraps=True)]
@@ -46,7 +46,7 @@ def team_grid(found: InspectionData) -> Grid:
     return Grid(tuple(columns))
 
 
-def blocking_grid(found: InspectionData) -> Grid:
+def blocking_grid(found: ClusterInspection) -> Grid:
     """The running jobs that block most."""
     table = found.blocking
     ends = [np.inf if end is None else end for end in table["end"].to_list()]
@@ -62,13 +62,13 @@ def blocking_grid(found: InspectionData) -> Grid:
     )
 
 
-def _end_text(found: InspectionData, end: float) -> str:
+def _end_text(found: ClusterInspection, end: float) -> str:
     if not np.isfinite(end):
         return "no limit"
     return found.time_text(end) if end >= found.snapshot.now else "past limit"
 
 
-def start_grid(found: InspectionData) -> Grid:
+def start_grid(found: ClusterInspection) -> Grid:
     """Quantiles of the starts of the jobs that wait."""
     table, now = found.starts.table, found.snapshot.now
     times = [
@@ -82,7 +82,7 @@ def start_grid(found: InspectionData) -> Grid:
     return Grid((GridColumn("job", table["job"].to_list(), wraps=True), *times))
 
 
-def queue_grid(found: InspectionData) -> Grid:
+def queue_grid(found: ClusterInspection) -> Grid:
     """Waits of the past jobs by the cluster, by its queue in the simulation, and by other queues."""
     assert found.queues is not None
     rows = [*([found.queues.real] if found.queues.real else []), found.queues.own, *found.queues.others]
@@ -105,7 +105,7 @@ _QUEUE_COLUMNS: tuple[tuple[str, Callable[[QueueOutcome], float], int], ...] = (
 )
 
 
-def change_grid(found: InspectionData) -> Grid:
+def change_grid(found: ClusterInspection) -> Grid:
     """What more nodes and other limits would change."""
     columns = [
         GridColumn("change", [change.text for change in found.changes], wraps=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpusched_dsl.explaining.job_reason import names_text
 from gpusched_dsl.inspecting.figures import inspection_figures
 from gpusched_dsl.inspecting.grids import blocking_grid, change_grid, queue_grid, start_grid, team_grid, type_grid
-from gpusched_dsl.inspecting.inspection_data import InspectionData
+from gpusched_dsl.inspecting.inspection import ClusterInspection
 from gpusched_dsl.inspecting.text import (
     changes_title,
     coverage_text,
@@ -20,12 +20,12 @@ from gpusched_dsl.reporting.grid import Grid, GridColumn
 from gpusched_dsl.reporting.pages.page import PageSection, PageTable, grid_table, render
 
 
-def inspection_page(found: InspectionData) -> str:
+def inspection_page(found: ClusterInspection) -> str:
     """HTML of an inspection, one file that loads nothing."""
     return render(headline(found), [inspection_section(found)])
 
 
-def inspection_section(found: InspectionData) -> PageSection:
+def inspection_section(found: ClusterInspection) -> PageSection:
     """The sentences, figures and tables."""
     snapshot = found.snapshot
     summary = [("state", headline(found)), ("source", snapshot.source), ("as of", found.clock.text(snapshot.now))]
@@ -42,7 +42,7 @@ def inspection_section(found: InspectionData) -> PageSection:
     return PageSection("Cluster", summary, (), inspection_figures(found), _tables(found))
 
 
-def _tables(found: InspectionData) -> list[PageTable]:
+def _tables(found: ClusterInspection) -> list[PageTable]:
     tables = [
         grid_table("By GPU type", type_grid(found), is_open=True),
         grid_table("By team", team_grid(found), is_open=True),
@@ -62,7 +62,7 @@ def _tables(found: InspectionData) -> list[PageTable]:
     return tables
 
 
-def _waiting_grid(found: InspectionData) -> Grid:
+def _waiting_grid(found: ClusterInspection) -> Grid:
     groups = waiting_groups(found)
     return Grid(
         (

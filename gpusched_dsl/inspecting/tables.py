@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from gpusched_dsl.inspecting.inspection_data import InspectionData
+from gpusched_dsl.inspecting.inspection import ClusterInspection
 
 _QUEUE = ("name", "mean_wait", "weighted_wait", "wait_95", "used")
 
 
-def inspection_tables(found: InspectionData) -> dict[str, pl.DataFrame]:
+def inspection_tables(found: ClusterInspection) -> dict[str, pl.DataFrame]:
     """The tables by the name of their file, without those that have no content.
 
     Times are seconds on the clock of the snapshot, waits in seconds; starts are seconds from now on, as in the report.

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gpusched_dsl.explaining.job_reason import names_text
 from gpusched_dsl.inspecting.grids import blocking_grid, change_grid, queue_grid, start_grid, team_grid, type_grid
-from gpusched_dsl.inspecting.inspection_data import InspectionData
+from gpusched_dsl.inspecting.inspection import ClusterInspection
 from gpusched_dsl.inspecting.other_queues import QueueComparison
 from gpusched_dsl.inspecting.reasons import InspectedJob
 from gpusched_dsl.inspecting.snapshot import SnapshotState
@@ -21,7 +21,7 @@ MOST_ROWS = 10  # of a table
 MOST_BLOCKING = 5
 
 
-def headline(found: InspectionData) -> str:
+def headline(found: ClusterInspection) -> str:
     """The state of the cluster, or the sum of its history, in one sentence."""
     gpus = int(found.by_type["gpus"].sum())
     if not found.has_present:
@@ -51,7 +51,7 @@ def _wait(queues: QueueComparison) -> str:
     return length_text(queues.wait)
 
 
-def _history_sentence(found: InspectionData, gpus: int) -> str:
+def _history_sentence(found: ClusterInspection, gpus: int) -> str:
     jobs, queues = found.snapshot.jobs, found.queues
     first, last = jobs["submitted"].min(), jobs["submitted"].max()
     span = f" in {length_text(last - first)}" if isinstance(first, float) and isinstance(last, float) else ""
@@ -64,13 +64,13 @@ def _history_sentence(found: InspectionData, gpus: int) -> str:
     return f"{text}: {wait}, {percent_text(result.used)} of the GPUs used{simulated}"
 
 
-def inspection_lines(found: InspectionData) -> list[str]:
+def inspection_lines(found: ClusterInspection) -> list[str]:
     """The output of `gsdsl inspect`."""
     return list(map(str.rstrip, _Writer(found).lines()))
 
 
 class _Writer:
-    def __init__(self, found: InspectionData) -> None:
+    def __init__(self, found: ClusterInspection) -> None:
         self._found = found
         self._left_out: list[str] = []
 
@@ -152,7 +152,7 @@ class _Writer:
         return ["", *wrapped(changes_title(found) + ":"), *self._table(change_grid(found), 2 * MOST_ROWS)]
 
 
-def waiting_groups(found: InspectionData) -> list[list[InspectedJob]]:
+def waiting_groups(found: ClusterInspection) -> list[list[InspectedJob]]:
     """Groups of jobs that wait for the same reason, besides who is ahead of them, in the order of their first ones."""
     groups: dict[tuple[object, ...], list[InspectedJob]] = {}
     for job in found.waiting:
@@ -160,7 +160,7 @@ def waiting_groups(found: InspectionData) -> list[list[InspectedJob]]:
     return list(groups.values())
 
 
-def group_sentences(found: InspectionData, group: Sequence[InspectedJob]) -> list[str]:
+def group_sentences(found: ClusterInspection, group: Sequence[InspectedJob]) -> list[str]:
     """Why the jobs of a group wait."""
     first = group[0]
     if first.reason is None:
@@ -174,7 +174,7 @@ def group_sentences(found: InspectionData, group: Sequence[InspectedJob]) -> lis
     return [*texts, *first.notes]
 
 
-def coverage_text(found: InspectionData) -> str:
+def coverage_text(found: ClusterInspection) -> str:
     """How often such times were kept in the past."""
     starts = found.starts
     if starts.coverage is None:
@@ -202,14 +202,14 @@ def queue_notes(queues: QueueComparison) -> list[str]:
     return notes
 
 
-def changes_title(found: InspectionData) -> str:
+def changes_title(found: ClusterInspection) -> str:
     """What the table of changes shows."""
     what = ["the mean wait of past jobs"] if found.queues is not None and found.queues.jobs else []
     what += ["how many waiting jobs start now"] if found.waits else []
     return f"what would help: {' and '.join(what)}, in the simulation"
 
 
-def unused_text(found: InspectionData) -> str:
+def unused_text(found: ClusterInspection) -> str:
     """Unused GPU-hours in a sentence, and their price; "" if they are unknown."""
     unused = found.unused
     if unused is None:

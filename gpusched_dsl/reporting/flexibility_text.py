@@ -8,14 +8,14 @@ import polars as pl
 
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import percent_text, short, with_unit
-from gpusched_dsl.reporting.flexibility_data import FlexibilityData, FlexibleDay
+from gpusched_dsl.reporting.flexibility import Flexibility, FlexibleDay
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.solving.flexibility.guarantee import CONFIDENCE
 
 MOST_SHOWN = 12  # days, and jobs that move; files have all
 
 
-def lines_of(result: FlexibilityData) -> list[str]:
+def flexibility_lines(result: Flexibility) -> list[str]:
     """Return the guarantee, the offers with their costs, the days, and the jobs that move on the day that binds."""
     slots = f"slots {result.slots[0]} to {result.slots[-1]}" if len(result.slots) > 1 else "".join(result.slots)
     lines = [f"{result.title}: `{result.power}` in {slots or result.event}", "", *_guarantee(result)]
@@ -27,7 +27,7 @@ def lines_of(result: FlexibilityData) -> list[str]:
     return [*lines, *_moves(result), *_notes(result)]
 
 
-def _guarantee(result: FlexibilityData) -> list[str]:
+def _guarantee(result: Flexibility) -> list[str]:
     of_days = f"of {count_text(result.asked_days, 'day')}"
     if result.guaranteed == 0:
         return [f"no shed can be guaranteed on {result.required_days} {of_days}"]
@@ -45,7 +45,7 @@ def _guarantee(result: FlexibilityData) -> list[str]:
     return lines
 
 
-def _for_new_day(result: FlexibilityData) -> str:
+def _for_new_day(result: Flexibility) -> str:
     """What may be offered if the asked probability is that of a new day."""
     asked = percent_text(result.probability)
     if result.probability == 1:
@@ -55,11 +55,11 @@ def _for_new_day(result: FlexibilityData) -> str:
     return f"a new day keeps {_amount(result, result.new_day_amount)} with a probability of {asked} on average"
 
 
-def _amount(result: FlexibilityData, amount: float) -> str:
+def _amount(result: Flexibility, amount: float) -> str:
     return with_unit(short(amount), result.unit)
 
 
-def _offer_grid(result: FlexibilityData) -> Grid:
+def _offer_grid(result: Flexibility) -> Grid:
     table, unit, money = result.table, result.unit, result.money
     each = f"[{money}/{unit or 'unit'}]"
 
@@ -81,7 +81,7 @@ def _offer_grid(result: FlexibilityData) -> Grid:
     )
 
 
-def _day_grid(result: FlexibilityData) -> Grid:
+def _day_grid(result: Flexibility) -> Grid:
     table = result.day_table.head(MOST_SHOWN)
     unit = f" [{result.unit}]" if result.unit else ""
     return Grid(
@@ -100,7 +100,7 @@ def _grid_lines(grid: Grid) -> list[str]:
     return plain(grid).rstrip("\n").split("\n")
 
 
-def _moves(result: FlexibilityData) -> list[str]:
+def _moves(result: Flexibility) -> list[str]:
     """The jobs that move for the largest guaranteed offer on the day with the least to shed among those that can."""
     chosen = [at for at, ok in enumerate(result.table["guaranteed"].to_list()) if ok]
     days = [day for day in result.days if day.offers and day.most >= result.guaranteed > 0]
@@ -140,7 +140,7 @@ def _where(part: pl.DataFrame, day: FlexibleDay, with_event: bool) -> str:
     return "; ".join(texts) or "-"
 
 
-def _notes(result: FlexibilityData) -> list[str]:
+def _notes(result: Flexibility) -> list[str]:
     notes = []
     without = [day for day in result.days if day.cost is None]
     if without:

@@ -11,10 +11,10 @@ from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.placement import CHOSEN
-from gpusched_dsl.reporting.result_data import ResultData
+from gpusched_dsl.reporting.result import Result
 
 
-def gang_warnings(result: ResultData) -> tuple[Diagnostic, ...]:
+def gang_warnings(result: Result) -> tuple[Diagnostic, ...]:
     """Return a warning (GSM7011) if the plan has a part of a gang, or a gang in several ways."""
     model, store, point = result.provenance.model, result.provenance.store, result.solved.point
     declared = None if model is None else model.placement

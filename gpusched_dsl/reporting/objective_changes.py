@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpusched_dsl.language.text.numbers import number_text, with_unit
-from gpusched_dsl.reporting.result_data import ResultData
+from gpusched_dsl.reporting.result import Result
 
 ROUNDING = 1e-9  # relative: differences below it are shown as no change
 
@@ -51,7 +51,7 @@ class ValueChange:
         return with_unit(text, "" if self.unit == "1" else self.unit)
 
 
-def objective_changes(before: ResultData | None, after: ResultData) -> list[ValueChange]:
+def objective_changes(before: Result | None, after: Result) -> list[ValueChange]:
     """Return the values of a result in its order, then those that only the earlier result has."""
     old = {} if before is None else dict(_values(before))
     new = dict(_values(after))
@@ -68,7 +68,7 @@ def objective_changes(before: ResultData | None, after: ResultData) -> list[Valu
     ]
 
 
-def _values(result: ResultData) -> Iterator[tuple[tuple[str, str], tuple[str, float | None]]]:
+def _values(result: Result) -> Iterator[tuple[tuple[str, str], tuple[str, float | None]]]:
     """The unit and value of each objective, by its name and "", and of each of its terms."""
     for number, objective in enumerate(result.objectives):
         name = objective.name or ("objective" if number == 0 else f"objective {number + 1}")

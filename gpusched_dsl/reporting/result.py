@@ -1,46 +1,221 @@
-"""The result of a solve with the names of the model: values as tables, objective by term, placement, JSON and CSV."""
+"""The result of a solve with the names of the model: status, objectives, bound, values as tables, placement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-from msgspec import structs
-
-from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.ir.arrays import Floats, Values
-from gpusched_dsl.ir.domains import Domain
-from gpusched_dsl.ir.index_labels import nonzero_positions
-from gpusched_dsl.ir.problem import Family
-from gpusched_dsl.language.checked import IntervalType
-from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.reporting.index_names import VALUE, index_names, names_of_domain
-from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.reporting.result_data import ResultData
-from gpusched_dsl.reporting.tables import table
+from gpusched_dsl.compiling.provenance import Provenance
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.contradiction import beats, contradiction
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.reporting.placement import Placement, placement_of
+from gpusched_dsl.reporting.report import IllustratedReport, Report
+from gpusched_dsl.reporting.solution_tables import SolutionTables
+from gpusched_dsl.reporting.waiting import WaitingJobs, WaitingReason, waiting_jobs
+from gpusched_dsl.version import __version__
 
 if TYPE_CHECKING:
-    from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-    from gpusched_dsl.compiling.evaluation.frames import Frame
-    from gpusched_dsl.compiling.evaluation.store import ValueStore
-    from gpusched_dsl.language.checked import CheckedLet, CheckedModel, TypedIndexing
-    from gpusched_dsl.reporting.figures.figure import Figure
-    from gpusched_dsl.solving.sensitivity import Ranges
+    import polars as pl
+
+    from gpusched_dsl.language.calendar import Calendar
+    from gpusched_dsl.reporting.alternatives import Alternatives, Options
+    from gpusched_dsl.solving.sensitivity import Sensitivity
+    from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 
 
 @dataclass(frozen=True, eq=False)
-class Result(ResultData, Report):
+class Result(IllustratedReport):
     """The result of a solve. Numbers are in the units that the model declares.
 
-    `result["run"]` is the table of the nonzero values, `result.table("run", zeros=True)` of all values; `rebuilt` is
-    why a re-solve could not change the loaded problem in place, None if it could or for a first solve. After a solve
+    `result["run"]` is the table of the nonzero values, `result.table("run", zeros=True)` of all values. After a solve
     with `alternatives` or `options_of`, `alternatives` and `job_options` have the other solutions, with a `table`.
     """
+
+    writers = Report.writers | {
+        "json": "gpusched_dsl.reporting.result_document:result_document",
+        "text": "gpusched_dsl.reporting.summary:result_lines",
+        "csv": "gpusched_dsl.reporting.result_document:result_tables",
+        "figures": "gpusched_dsl.reporting.figures.solve_figures:solve_figures",
+        "html": "gpusched_dsl.reporting.pages.solve_page:result_page",
+        "notebook": "gpusched_dsl.reporting.pages.fragment:result_fragment",
+    }
+
+    solved: Solution
+    provenance: Provenance
+    sensitivity: Sensitivity | None = None
+    relaxed: bool = False
+    waiting_reasons: tuple[WaitingReason, ...] = ()
+    alternatives: Alternatives | None = None
+    job_options: Options | None = None
+
+    # --- outcome -----------------------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> Status:
+        """`optimal`, `infeasible`, `unbounded`, `infeasible_or_unbounded` or `limit`; compares with strings."""
+        return self.solved.status
+
+    @property
+    def reason(self) -> str:
+        """Return the cause of a status `limit`: `time`, `interrupt`, `nodes`, `memory`, ...; else empty."""
+        return self.solved.reason
+
+    @property
+    def has_point(self) -> bool:
+        """Whether there is a solution to read values from."""
+        return self.solved.point is not None
+
+    @property
+    def values(self) -> Floats | None:
+        """Return the values to read: those of the solution, else of a plan that violates the model, NaN where it states
+        none; None if there are none.
+        """
+        return self.solved.values
+
+    @property
+    def objective(self) -> float | None:
+        """The value of the first objective at the point; None without a point or an objective."""
+        return self.solved.objective
+
+    @property
+    def bound(self) -> float | None:
+        """Return a proved bound of the objective; None if the solver has proved none."""
+        return self.solved.bound
+
+    @property
+    def contradiction(self) -> Diagnostic | None:
+        """Return the diagnostic GSM9002 if an objective is better than its bound, or solvers contradict one another;
+        else None.
+        """
+        if self.status is Status.BROKEN:
+            return None
+        if self.solved.contradictions:
+            return self.solved.contradictions[0]
+        for objective in self.objectives:
+            if objective.value is None or objective.bound is None:
+                continue
+            if beats(objective.value, objective.bound, minimise=objective.sense == "minimize"):
+                unit = "" if objective.unit == "1" else objective.unit
+                return contradiction(
+                    f"`{objective.name or 'objective'}`", objective.value, objective.bound, unit, "proved by a solver"
+                )
+        return None
+
+    @property
+    def gap(self) -> float | None:
+        """|objective - bound| / max(|objective|, 1e-9); 0 if both are 0 within 1e-6 of the largest cost."""
+        return self.solved.gap
+
+    @property
+    def objectives(self) -> tuple[ObjectiveResult, ...]:
+        """All objectives in the order of their priority, each with value, bound, gap, unit and terms."""
+        return self.solved.objectives
+
+    @cached_property
+    def terms(self) -> dict[str, float]:
+        """The value of every objective term by name; an objective without named terms counts as one term."""
+        values: dict[str, float] = {}
+        for objective in self.solved.objectives:
+            for term in objective.terms:
+                values[term.name or objective.name or "objective"] = term.value
+        return values
+
+    @property
+    def rebuilt(self) -> str | None:
+        """Why a re-solve could not change the loaded problem in place; None if it could or for a first solve."""
+        return self.solved.loading.why_rebuilt(self.solved.backend.name)
+
+    @property
+    def build_seconds(self) -> float:
+        """Seconds from the text to the problem loaded in the solver."""
+        return self.provenance.build_seconds + self.solved.load_seconds
+
+    @property
+    def solve_seconds(self) -> float:
+        """Return the seconds that the solver needed."""
+        return self.solved.solve_seconds
+
+    @property
+    def calendar(self) -> Calendar | None:
+        """Return the calendar of the scenario; None if it states none."""
+        store = self.provenance.store
+        return None if store is None else store.calendar
+
+    @property
+    def backend(self) -> str:
+        return self.solved.backend.name
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """Return the versions of gsdsl, Python and the solver."""
+        import platform
+
+        return {"gsdsl": __version__, "python": platform.python_version(), **self.solved.versions}
+
+    @property
+    def inputs_sha256(self) -> dict[str, str]:
+        """Return the SHA-256 of each input file by its name."""
+        return dict(self.provenance.inputs_sha256)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return (*self.provenance.warnings, *self.solved.warnings, *self.differing_costs)
+
+    @cached_property
+    def differing_costs(self) -> tuple[Diagnostic, ...]:
+        """Return the warnings GSM4037: the objective and the placement state one cost in two ways."""
+        model, store, placed = self.provenance.model, self.provenance.store, self.placed
+        if model is None or store is None or placed is None or self.solved.point is None:
+            return ()
+        from gpusched_dsl.reporting.two_costs import differing_costs
+
+        return differing_costs(model, store, self.problem, self.solved.point, placed, self.provenance.limits)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return the diagnostics of the JSON document: warnings, and an objective better than its bound."""
+        return self.warnings if self.contradiction is None else (*self.warnings, self.contradiction)
+
+    @property
+    def problem(self) -> Problem:
+        return self.solved.problem
+
+    @cached_property
+    def placed(self) -> Placement | None:
+        """The placement with its units; None without values, without a `placement` and for a relaxation."""
+        provenance, values = self.provenance, self.values
+        if provenance.model is None or provenance.store is None or values is None or self.relaxed:
+            return None
+        return placement_of(provenance.model, provenance.store, values, provenance.limits)
+
+    @property
+    def placement(self) -> pl.DataFrame | None:
+        """Return the placed jobs, a row per decision: `job`, `node`, `node_type`, `uses`, `of`, `lasts`,
+        `costs`, `cost`.
+        """
+        return None if self.placed is None else self.placed.table
+
+    @cached_property
+    def waiting_jobs(self) -> WaitingJobs | None:
+        """The jobs without a placement, with the reasons of a solve with `reasons`; None if the placement names no
+        jobs.
+        """
+        provenance = self.provenance
+        if self.placed is None or provenance.model is None or provenance.store is None:
+            return None
+        found = waiting_jobs(provenance.model, provenance.store, self.placed)
+        return found if found is None else replace(found, reasons=self.waiting_reasons)
+
+    @property
+    def waiting(self) -> pl.DataFrame | None:
+        """Return the jobs that wait, a row per job: `job`, `reason`, `binds`, `row`, `needs`, `free`, `unit`,
+        `change`, `text`; None without a placement that names its jobs. Reasons need a solve with `reasons`.
+        """
+        return None if self.waiting_jobs is None else self.waiting_jobs.table
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
@@ -56,31 +231,13 @@ class Result(ResultData, Report):
         those that are there, with `zeros` of all, and `present`. Raises KeyError for another name, and DiagnosticError
         (GSM6010) if the values depend on a solution and there is none.
         """
-        model = self.provenance.model
-        if (
-            model is not None
-            and isinstance(name, str)
-            and name in model.lets
-            and isinstance(model.lets[name].type, IntervalType)
-        ):
-            return self._interval_table(model.lets[name], zeros)
-        domain, values, names = self._values(name)
-        if zeros or values.dtype.kind not in "fi":
-            return table(domain, values, names)
-        positions = nonzero_positions(values)
-        return table(domain, values[positions], names, positions=positions)
+        return self._tables.table(name, zeros=zeros)
 
     def value(self, name: str, *labels: str | int) -> float:
         """Return one value: `result.value("run", "j1", "n1", "v1", 2)`; raise KeyError if the labels are not an
         element.
         """
-        domain, values, _ = self._values(name)
-        position = locate(domain, labels)
-        if position is not None:
-            return float(values[position])
-        if self._is_omitted_column(name, labels):
-            return 0.0
-        raise KeyError(f"{name}[{', '.join(map(str, labels))}]")
+        return self._tables.value(name, labels)
 
     @property
     def members(self) -> pl.DataFrame:
@@ -105,20 +262,14 @@ class Result(ResultData, Report):
         `duals=True`: those of the linear program with fixed integers. Raises KeyError for another name, DiagnosticError
         (GSM6010) if there are no duals, such as for several objectives or without an optimum.
         """
-        duals = self.solved.row_duals if self.sensitivity is None else self.sensitivity.row_duals
-        self._families_named(self.problem.constraints, constraint, "constraint")  # a wrong name comes first
-        return self._of_rows(constraint, {"dual": self._require(duals, "duals")})
+        return self._tables.duals(constraint)
 
     def slacks(self, constraint: str) -> pl.DataFrame:
         """Return the value of each row at the solution (`activity`), its sides, and the distance to the nearer one.
 
         Columns and errors as in `duals`, but every solution has slacks. Infinite sides are infinite.
         """
-        problem = self.problem
-        activity = problem.matrix.activity(self._require(self.solved.point, "values"))
-        lower, upper = problem.row_lower, problem.row_upper
-        slack = np.minimum(activity - lower, upper - activity)
-        return self._of_rows(constraint, {"activity": activity, "lower": lower, "upper": upper, "slack": slack})
+        return self._tables.slacks(constraint)
 
     def side_ranges(self, constraint: str) -> pl.DataFrame:
         """Return between which values, `lower` and `upper`, the side of each row may change while its dual stays.
@@ -126,260 +277,25 @@ class Result(ResultData, Report):
         For a row with slack it is the side that it would reach first. Needs `duals=True`; columns and errors as in
         `duals`. Only linear problems have ranges.
         """
-        ranges = self._ranges()
-        return self._of_rows(constraint, {"lower": ranges.side_lower, "upper": ranges.side_upper})
+        return self._tables.side_ranges(constraint)
 
     def reduced_costs(self, variable: str) -> pl.DataFrame:
         """Return the reduced cost of each column of a variable; raise as `duals` does."""
-        costs = self.solved.reduced_costs if self.sensitivity is None else self.sensitivity.reduced_costs
-        self._families_named(self.problem.variables, variable, "variable")
-        return self._of_columns(variable, {"reduced_cost": self._require(costs, "reduced costs")})
+        return self._tables.reduced_costs(variable)
 
     def cost_ranges(self, variable: str) -> pl.DataFrame:
         """Return between which values, `lower` and `upper`, the cost of a column may change while the solution stays.
 
         Integer columns, which are fixed, have NaN. Raises as `side_ranges` does.
         """
-        ranges = self._ranges()
-        return self._of_columns(variable, {"lower": ranges.cost_lower, "upper": ranges.cost_upper})
+        return self._tables.cost_ranges(variable)
 
-    # --- files -------------------------------------------------------------------------------------------------------
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as in `docs/schema/result.schema.json`; NaN and infinite numbers are None."""
-        from gpusched_dsl.reporting.document import document, finite
-        from gpusched_dsl.reporting.values import dual_document, report_document
-
-        duals = dual_document(self)
-        own: dict[str, Any] = {"relaxed": True} if self.relaxed else {}
-        if self.reports:
-            own["reports"] = report_document(self)
-        if self.waiting_jobs is not None:
-            own["waiting"] = self.waiting_jobs.records()
-        if self.alternatives is not None:
-            own["alternatives"] = self.alternatives.to_dict()
-        if self.job_options is not None:
-            own["job_options"] = self.job_options.to_dict()
-        return {**document(self), **finite(own if duals is None else {**own, "duals": duals})}
-
-    def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write one CSV per variable (nonzeros) and report, and `placement.csv`, into a folder, created if necessary.
-
-        Jobs that wait are in `waiting.csv`; alternative solutions in `alternatives.csv` and, with the values that
-        differ, in `alternative_values.csv`; the options of a job in `job_options.csv`.
-
-        A variable with the name `placement` keeps it, and the placement becomes `placement_2.csv`. Returns the files.
-        Raises DiagnosticError: GSM6008 if a file cannot be written, GSM6010 without a point.
-        """
-        from gpusched_dsl.reporting.csv_files import write_csv_folder
-        from gpusched_dsl.reporting.index_names import distinct
-
-        tables = {family.name: self[family.name] for family in self.problem.variables}
-        if self.placement is not None:
-            (name,) = distinct(["placement"], tuple(tables))
-            tables[name] = self.placement
-        if self.waiting is not None and len(self.waiting):
-            tables[distinct(["waiting"], tuple(tables))[0]] = self.waiting
-        for name, frame in self.reports.items():
-            tables[distinct([name], tuple(tables))[0]] = frame
-        for name, frame in (self._alternative_tables() | self._sensitivity_tables()).items():
-            tables[distinct([name], tuple(tables))[0]] = frame
-        from gpusched_dsl.data.sources.writing import output_path
-
-        return write_csv_folder(output_path(folder), tables)
-
-    def figures(self) -> list[Figure]:
-        """Return the figures of the page: schedule, utilisation, load, prices."""
-        from gpusched_dsl.reporting.figures.solve_figures import solve_figures
-
-        return solve_figures(self)
-
-    def to_figures(self, folder: str | Path) -> list[Path]:
-        """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.reporting.figures.drawing.files import write_figures
-
-        return write_figures({"": self.figures()}, folder)
-
-    def html_text(self) -> str:
-        """Return a page with the schedule, prices and tables."""
-        from gpusched_dsl.reporting.pages.solve_page import page
-
-        return page([(self.backend, self)])
-
-    def to_html(self, path: str | Path) -> None:
-        """Write a self-contained page with the schedule, prices and tables; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import output_path, write_text
-
-        write_text(output_path(path), self.html_text())
-
-    def _repr_html_(self) -> str:
-        from gpusched_dsl.reporting.pages.fragment import result_fragment
-
-        return result_fragment(self.backend, self)
+    @property
+    def _tables(self) -> SolutionTables:
+        return SolutionTables(self.solved, self.provenance, self.sensitivity)
 
     def __repr__(self) -> str:
         from gpusched_dsl.language.text.numbers import number_text
 
         value = f", objective {number_text(self.objective)}" if self.objective is not None else ""
         return f"<Result {self.problem.name}: {self.status}{value}, {self.backend}>"
-
-    # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _values(self, name: str) -> tuple[Domain, Values, tuple[str, ...]]:
-        if not isinstance(name, str):
-            raise KeyError(name)
-        family = next((f for f in self.problem.variables if f.name == name), None)
-        model, store = self.provenance.model, self.provenance.store
-        if family is not None:
-            values = self._require(self.values, "values")[family.slice]
-            if np.isnan(values).any():  # a plan that violates the model does not state them
-                self._require(None, "values")
-            indexing = model.variables[name].indexing if model else None
-            return family.domain, values, self._names(indexing, family.domain)
-        if model is not None and name in model.variables:  # its problem was not built in time
-            self._require(None, "values")
-        if model is not None and store is not None and name in model.params:
-            param = store.params[name]
-            return param.domain, _texts(store, model, name), self._names(model.params[name].indexing, param.domain)
-        if model is not None and (name in model.lets or name in model.reports):
-            return self._let({**model.lets, **model.reports}[name])
-        names_of_model = [f.name for f in self.problem.variables]
-        names_of_model += [*model.params, *model.lets, *model.reports] if model else []
-        raise self._unknown(name, "variable, report, let or parameter", names_of_model)
-
-    def _is_omitted_column(self, name: str, labels: tuple[str | int, ...]) -> bool:
-        """Whether this is a column of a problem that has only its nonzero columns (`Solution.size`)."""
-        size, store = self.solved.size, self.provenance.store
-        if size is None or store is None or size.columns == self.problem.columns or name not in store.variables:
-            return False
-        return locate(store.variables[name].indexed_domain, labels) is not None
-
-    def _let(self, declared: CheckedLet) -> tuple[Domain, Values, tuple[str, ...]]:
-        if isinstance(declared.type, IntervalType):
-            raise KeyError(f"`{declared.name}` is an interval without a value; its table has its start and end")
-        evaluator, domain, frame = self._evaluation_of(declared)
-        values = np.broadcast_to(evaluator.numbers(declared.value, frame), (domain.size,))
-        return domain, values, self._names(declared.indexing, domain)
-
-    def _interval_table(self, declared: CheckedLet, zeros: bool) -> pl.DataFrame:
-        evaluator, domain, frame = self._evaluation_of(declared)
-        parts = evaluator.interval(declared.value, frame)
-        start, length, present = (np.broadcast_to(v, (domain.size,)) for v in parts)
-        kept = np.arange(domain.size) if zeros else np.flatnonzero(present > 0.5)
-        names = self._names(declared.indexing, domain)
-        found = table(domain, start[kept], names, positions=kept).rename({VALUE: "start"})
-        found = found.with_columns(pl.Series("end", (start + length)[kept]))
-        return found.with_columns(pl.Series("present", present > 0.5)) if zeros else found
-
-    def _evaluation_of(self, declared: CheckedLet) -> tuple[Evaluator, Domain, Frame]:
-        """What evaluates a `let` at the solution, with its index domain."""
-
-        from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
-
-        model, store = self.provenance.model, self.provenance.store
-        assert model is not None
-        assert store is not None
-        if declared.value.decision:
-            store = structs.replace(store, point=self._require(self.solved.point, "values"))
-        evaluator = Evaluator(model, store, self.provenance.limits or MemoryLimits())
-        domain = evaluator.index_domain(declared.indexing, declared.span)
-        return evaluator, domain, evaluator.domain_frame(declared.indexing, domain)
-
-    def _alternative_tables(self) -> dict[str, pl.DataFrame]:
-        tables = {}
-        if self.alternatives is not None:
-            tables = {"alternatives": self.alternatives.table, "alternative_values": self.alternatives.differences}
-        if self.job_options is not None:
-            tables["job_options"] = self.job_options.table
-        return tables
-
-    def _sensitivity_tables(self) -> dict[str, pl.DataFrame]:
-        if self.sensitivity is None:
-            return {}
-        from gpusched_dsl.reporting.values import column_table, row_table
-
-        names = dict.fromkeys(family.name for family in self.problem.constraints)
-        rows = {f"duals_{name}": row_table(self, name) for name in names}
-        return {**rows, **{f"reduced_costs_{f.name}": column_table(self, f.name) for f in self.problem.variables}}
-
-    def _ranges(self) -> Ranges:
-        if self.sensitivity is not None and self.sensitivity.ranges is not None:
-            return self.sensitivity.ranges
-        help = "solve with `duals=True`; problems with nonlinear terms or conditions have no ranges"
-        raise DiagnosticError([Diagnostic("GSM6010", "there are no ranges", help=help)])
-
-    def _of_rows(self, constraint: str, columns: Mapping[str, Floats]) -> pl.DataFrame:
-        """Return a table of values of the rows of a constraint."""
-        families = self._families_named(self.problem.constraints, constraint, "constraint")
-        declared = self.provenance.model.constraints.get(constraint) if self.provenance.model else None
-        frames = []
-        for family in families:
-            frame = self._with_columns(family, declared.indexing if declared else None, columns)
-            frames.append(frame.with_columns(pl.lit(family.part + 1).alias("part")) if len(families) > 1 else frame)
-        return pl.concat(frames)
-
-    def _of_columns(self, variable: str, columns: Mapping[str, Floats]) -> pl.DataFrame:
-        """Return a table of values of the columns of a variable."""
-        (family,) = self._families_named(self.problem.variables, variable, "variable")
-        declared = self.provenance.model.variables.get(variable) if self.provenance.model else None
-        return self._with_columns(family, declared.indexing if declared else None, columns)
-
-    def _with_columns(
-        self, family: Family, indexing: TypedIndexing | None, columns: Mapping[str, Floats]
-    ) -> pl.DataFrame:
-        (first, values), *others = columns.items()
-        frame = table(family.domain, values[family.slice], self._names(indexing, family.domain), value_name=first)
-        return frame.with_columns(pl.Series(name, other[family.slice]) for name, other in others)
-
-    def _names(self, indexing: TypedIndexing | None, domain: Domain) -> tuple[str, ...]:
-        if indexing is None or self.provenance.model is None:
-            return names_of_domain(domain)
-        return index_names(self.provenance.model, indexing)
-
-    def _families_named(self, families: tuple[Family, ...], name: str, kind: str) -> tuple[Family, ...]:
-        found = tuple(f for f in families if isinstance(name, str) and f.name == name)
-        if not found:
-            raise self._unknown(name, kind, [f.name for f in families])
-        return found
-
-    def _unknown(self, name: str, kind: str, known: Sequence[str]) -> KeyError:
-        hint = did_you_mean(name, known)
-        return KeyError(f"`{name}` is not a {kind} of {self.problem.name}" + (f"; {hint}" if hint else ""))
-
-    def _require(self, values: Floats | None, what: str) -> Floats:
-        if values is not None:
-            return values
-        if what == "values":
-            help = "check `status` first" if self.reason == "" else "give the solver more time"
-            message = f"there are no values: the solve ended as {self.status.value} without a point"
-        else:
-            message = f"there are no {what}"
-            help = (
-                "they exist for problems with one objective that are solved to optimality; with integers: `duals=True`"
-            )
-        raise DiagnosticError([Diagnostic("GSM6010", message, help=help)])
-
-
-def locate(domain: Domain, labels: tuple[str | int, ...]) -> int | None:
-    """Return the position of an index tuple of labels, None if it is not an element."""
-    if len(labels) != domain.arity:
-        return None
-    if not labels:
-        return 0
-    codes = []
-    for component, label in zip(domain.components, labels, strict=True):
-        code = label if component is None else component.code_of.get(label)
-        if not isinstance(code, int):
-            return None
-        codes.append(np.array([code], dtype=np.int64))
-    position = int(domain.locate(codes)[0])
-    return position if position >= 0 else None
-
-
-def _texts(store: ValueStore, model: CheckedModel, name: str) -> Values:
-    """Return a parameter's values, elements as labels."""
-    from gpusched_dsl.language.checked import Element
-
-    values = store.params[name].values
-    type_ = model.params[name].type
-    return store.universes[type_.root].label_array[values] if isinstance(type_, Element) else values

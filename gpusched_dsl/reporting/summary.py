@@ -10,7 +10,7 @@ from gpusched_dsl.language.text.numbers import align, count_text, number_text, p
 from gpusched_dsl.reporting.members import members_text
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.result_data import ResultData
+    from gpusched_dsl.reporting.result import Result
     from gpusched_dsl.solving.solution import ObjectiveResult
 
 GAP = 2  # spaces between the two columns
@@ -88,7 +88,7 @@ def advice(status: Status, reason: str, has_point: bool) -> list[str]:
     return ["Allow more time (`--time-limit`), or start from a known solution (`--warm-start RESULT.json`)."]
 
 
-def result_lines(result: ResultData) -> list[str]:
+def result_lines(result: Result) -> list[str]:
     """Return status, objectives by term, bound, gap and times in two columns; without a solution also advice."""
     status = status_text(result.status, result.reason, result.has_point)
     if result.relaxed:

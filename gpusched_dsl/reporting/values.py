@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 from msgspec import Struct
 
@@ -14,10 +13,7 @@ from gpusched_dsl.language.text.numbers import NOISE, column_texts, count_text, 
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 
 if TYPE_CHECKING:
-    from gpusched_dsl.compiling.provenance import Provenance
-    from gpusched_dsl.ir.problem import Problem
-    from gpusched_dsl.reporting.placement import Placement
-    from gpusched_dsl.solving.sensitivity import Sensitivity
+    from gpusched_dsl.reporting.result import Result
 
 ALL = "all"
 MOST_ROWS = 20  # of a table that was not asked for
@@ -36,28 +32,7 @@ class ValueTable(Struct, frozen=True):
     left_out: int = 0
 
 
-class ResultTables(Protocol):
-    """The tables of a result; `Result` describes them."""
-
-    @property
-    def problem(self) -> Problem: ...
-    @property
-    def provenance(self) -> Provenance: ...
-    @property
-    def sensitivity(self) -> Sensitivity | None: ...
-    @property
-    def placed(self) -> Placement | None: ...
-    @property
-    def reports(self) -> dict[str, pl.DataFrame]: ...
-    def table(self, name: str, *, zeros: bool = True) -> pl.DataFrame: ...
-    def duals(self, constraint: str) -> pl.DataFrame: ...
-    def slacks(self, constraint: str) -> pl.DataFrame: ...
-    def side_ranges(self, constraint: str) -> pl.DataFrame: ...
-    def reduced_costs(self, variable: str) -> pl.DataFrame: ...
-    def cost_ranges(self, variable: str) -> pl.DataFrame: ...
-
-
-def value_tables(result: ResultTables, names: Sequence[str]) -> Iterator[ValueTable]:
+def value_tables(result: Result, names: Sequence[str]) -> Iterator[ValueTable]:
     """Return the reports, then the variables: the first rows of some of them, or all rows of those with `names`.
 
     A name may be that of a variable, report, let or parameter, or `all` for all variables. Raises KeyError for another.
@@ -79,7 +54,7 @@ def value_tables(result: ResultTables, names: Sequence[str]) -> Iterator[ValueTa
         yield ValueTable(f"... and {count_text(len(variables) - MOST_TABLES, 'more variable')}: `--show all`")
 
 
-def dual_tables(result: ResultTables) -> Iterator[ValueTable]:
+def dual_tables(result: Result) -> Iterator[ValueTable]:
     """Return the rows with a dual that is not zero, and the variables with a reduced cost that is not zero."""
     sensitivity = result.sensitivity
     if sensitivity is None:
@@ -92,7 +67,7 @@ def dual_tables(result: ResultTables) -> Iterator[ValueTable]:
         yield _nonzero_table(family.name, column_table(result, family.name), "reduced_cost")
 
 
-def row_table(result: ResultTables, constraint: str) -> pl.DataFrame:
+def row_table(result: Result, constraint: str) -> pl.DataFrame:
     """Return activity, sides, slack and dual of the rows of a constraint, and the range of the side if there is one."""
     frame = result.slacks(constraint).with_columns(result.duals(constraint)["dual"])
     if result.sensitivity is None or result.sensitivity.ranges is None:
@@ -101,7 +76,7 @@ def row_table(result: ResultTables, constraint: str) -> pl.DataFrame:
     return frame.with_columns(ranges["lower"].alias("valid_from"), ranges["upper"].alias("valid_to"))
 
 
-def column_table(result: ResultTables, variable: str) -> pl.DataFrame:
+def column_table(result: Result, variable: str) -> pl.DataFrame:
     """Return the reduced costs of a variable, and the ranges of its costs if there are some."""
     frame = result.reduced_costs(variable)
     if result.sensitivity is None or result.sensitivity.ranges is None:
@@ -110,8 +85,8 @@ def column_table(result: ResultTables, variable: str) -> pl.DataFrame:
     return frame.with_columns(ranges["lower"].alias("cost_from"), ranges["upper"].alias("cost_to"))
 
 
-def _value_table(result: ResultTables, name: str, most: int | None, zeros: bool = False) -> ValueTable:
-    unit = _unit(result, name)
+def _value_table(result: Result, name: str, most: int | None, zeros: bool = False) -> ValueTable:
+    unit = unit_of(result, name)
     frame = result.table(name, zeros=zeros)
     if len(frame.columns) == 1 and frame.height <= 1:
         value = frame.row(0)[0] if frame.height else 0.0
@@ -143,7 +118,8 @@ def _grid(frame: pl.DataFrame) -> Grid:
     return Grid(tuple(columns))
 
 
-def _unit(result: ResultTables, name: str) -> str:
+def unit_of(result: Result, name: str) -> str:
+    """Return the unit of a variable, report, `let` or parameter; "" for none."""
     model = result.provenance.model
     if model is None:
         return ""
@@ -152,36 +128,3 @@ def _unit(result: ResultTables, name: str) -> str:
         return ""
     text = str(declared.type.unit)
     return "" if text == "1" else text
-
-
-def report_document(result: ResultTables) -> dict[str, object]:
-    """Return the reports for JSON: unit and values by index."""
-    found: dict[str, object] = {}
-    for name, frame in result.reports.items():
-        values = frame["value"].to_list()
-        rows = frame.drop("value").rows() if len(frame.columns) > 1 else [()] * frame.height
-        entries = [{"index": list(index), "value": value} for index, value in zip(rows, values, strict=True)]
-        found[name] = {"unit": _unit(result, name), "values": entries}
-    return found
-
-
-def dual_document(result: ResultTables) -> dict[str, object] | None:
-    """Return duals, slacks and reduced costs for JSON; None if they were not asked for."""
-    sensitivity = result.sensitivity
-    if sensitivity is None:
-        return None
-
-    constraints = dict.fromkeys(family.name for family in result.problem.constraints)
-    variables = [family.name for family in result.problem.variables]
-    return {
-        "integers_fixed": bool(np.any(sensitivity.fixed)),
-        "constraints": {name: _records(row_table(result, name)) for name in constraints},
-        "variables": {name: _records(column_table(result, name)) for name in variables},
-    }
-
-
-def _records(frame: pl.DataFrame) -> list[dict[str, object]]:
-    numbers = [name for name in frame.columns if name in NUMBERS]
-    index = [name for name in frame.columns if name not in NUMBERS]
-    rows = frame.select(index).rows() if index else [()] * frame.height
-    return [{"index": list(at), **one} for at, one in zip(rows, frame.select(numbers).to_dicts(), strict=True)]

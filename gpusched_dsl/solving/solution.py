@@ -134,6 +134,11 @@ class Solution:
     broken_plan: Floats | None = None
 
     @property
+    def values(self) -> Floats | None:
+        """The values to read: the point, else those of a plan that violates the model; None if there are none."""
+        return self.broken_plan if self.point is None else self.point
+
+    @property
     def objective(self) -> float | None:
         return self.objectives[0].value if self.objectives else None
 

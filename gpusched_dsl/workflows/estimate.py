@@ -134,9 +134,6 @@ class Estimate(Report):
         lines = [",".join("" if np.isnan(value) else repr(float(value)) for value in row) for row in rows]
         return "\n".join(["start,end,cost,tardiness", *lines]) + "\n"
 
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
     def lines(self) -> list[str]:
         """Return the output of `gsdsl estimate`."""
         when = f"submitted at {self.clock.text(self.submitted)}"

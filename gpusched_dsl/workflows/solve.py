@@ -126,11 +126,10 @@ def solve_scenario(
             provenance = (
                 scenario.provenance(seconds) if built is None else structs.replace(built, seconds=seconds).provenance()
             )
-    rebuilt = None if earlier is None else solved.loading.why_rebuilt(solved.backend.name)
     sensitivity, without_duals = _sensitivity(solved) if config.duals else (None, ())
     relaxed = isinstance(method, SolverMethod) and method.relax
     provenance = _with_warnings(provenance, (*start.warnings, *warnings, *without_duals))
-    result = Result(solved, provenance, rebuilt, sensitivity, relaxed)
+    result = Result(solved, provenance, sensitivity, relaxed)
     if parts := gang_warnings(result):
         result = replace(result, provenance=_with_warnings(provenance, parts))
     log(f"{title} with {method.name}: {outcome_text(result)}")

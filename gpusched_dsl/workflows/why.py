@@ -103,9 +103,6 @@ class DecisionExplanation(Report):
         lines += ["", *self._model_lines()]
         return lines
 
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
-
     def _model_lines(self) -> Iterator[str]:
         cost = self.plan.cost
         if cost is None:

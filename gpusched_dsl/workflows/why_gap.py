@@ -17,7 +17,7 @@ from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.reporting.runs.result_data import RunResultData
+from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.solving.methods import method_named
 from gpusched_dsl.workflows.why_gap_windows import gap_parts_of_windows
 
@@ -26,7 +26,7 @@ QUEUES = ("ATC", "EDF", "SRTF", "FIFO")  # that continue simulated plans
 
 
 def gap_parts(
-    workspace: Workspace, config: RunConfig, result: RunResultData, stop: Callable[[], bool]
+    workspace: Workspace, config: RunConfig, result: RunResult, stop: Callable[[], bool]
 ) -> GapParts | Diagnostic:
     """Return the parts of the gap of a run with this configuration, or a warning with the reason why there are none."""
     try:
@@ -37,7 +37,7 @@ def gap_parts(
 
 
 def _parts(
-    workspace: Workspace, config: RunConfig, result: RunResultData, stop: Callable[[], bool]
+    workspace: Workspace, config: RunConfig, result: RunResult, stop: Callable[[], bool]
 ) -> GapParts | Diagnostic:
     bound, in_windows = result.bound, result.outcome.online.window is not None
     if result.ended != ("horizon" if in_windows else "finished"):

@@ -16,7 +16,7 @@ from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_record import RunOutcome
-from gpusched_dsl.reporting.runs.result_data import RunResultData
+from gpusched_dsl.reporting.runs.result import RunResult
 
 MEANINGS = (
     "saved by windows that end with the run",
@@ -26,7 +26,7 @@ MEANINGS = (
 
 
 def gap_parts_of_windows(
-    workspace: Workspace, config: RunConfig, result: RunResultData, bound: float, stop: Callable[[], bool]
+    workspace: Workspace, config: RunConfig, result: RunResult, bound: float, stop: Callable[[], bool]
 ) -> GapParts | str:
     """Return the parts of the gap of a run in windows, or why there are none.
 

@@ -21,7 +21,7 @@ from gpusched_dsl.reporting.runs.metrics import FINISHED, METRICS, SHARE
 from gpusched_dsl.reporting.runs.series import costs_over_time, gpus_in_use, gpus_of_used_nodes, queue_length
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.result_data import RunResultData
+    from gpusched_dsl.reporting.runs.result import RunResult
 
 MOST_POINTS = 600  # of a curve: more points are replaced by means
 COMPARED = ("total", "jct_mean", "queueing_mean", "late_share", "cluster_utilisation", "utilisation", "energy")
@@ -36,7 +36,7 @@ TITLES = {
 }
 
 
-def run_figures(result: RunResultData, most_stays: int = MOST_STAYS) -> list[Figure]:
+def run_figures(result: RunResult, most_stays: int = MOST_STAYS) -> list[Figure]:
     """Return the figures of one run; a run with more stretches of jobs has no schedule, but the utilisation."""
     axis = time_axis(0.0, max(result.outcome.world.now, 1e-9), result.unit, clock=result.clock)
     prices = _prices(result)
@@ -57,7 +57,7 @@ def run_figures(result: RunResultData, most_stays: int = MOST_STAYS) -> list[Fig
     return [*figures, *price_figures(prices, axis)]
 
 
-def run_bars(runs: Sequence[tuple[str, int | None, RunResultData]]) -> list[BarsFigure]:
+def run_bars(runs: Sequence[tuple[str, int | None, RunResult]]) -> list[BarsFigure]:
     """Return bars of the main metrics of several runs: triples of method, seed and result.
 
     Runs that did not finish have none, as their costs and times are those of a part of the jobs; a note names them.
@@ -97,7 +97,7 @@ def run_bars(runs: Sequence[tuple[str, int | None, RunResultData]]) -> list[Bars
 # --- schedule --------------------------------------------------------------------------------------------------------
 
 
-def _stays(result: RunResultData) -> tuple[Stays, list[str], Floats]:
+def _stays(result: RunResult) -> tuple[Stays, list[str], Floats]:
     """Return the stretches with rows of nodes, the names of all nodes, and their GPUs; one row without nodes."""
     history, world = result.history, result.outcome.world
     parts = history.stretches
@@ -113,7 +113,7 @@ def _stays(result: RunResultData) -> tuple[Stays, list[str], Floats]:
 
 
 def _schedule(
-    result: RunResultData,
+    result: RunResult,
     axis: TimeAxis,
     stays: Stays,
     nodes: list[str],
@@ -138,7 +138,7 @@ def _schedule(
     )
 
 
-def _prices(result: RunResultData) -> list[PriceCurve]:
+def _prices(result: RunResult) -> list[PriceCurve]:
     """Return the prices of the slots, up to the end of the run, if the run has slots."""
     outcome = result.outcome
     if outcome.online.window is None or not outcome.slot_length:
@@ -149,7 +149,7 @@ def _prices(result: RunResultData) -> list[PriceCurve]:
 # --- curves ----------------------------------------------------------------------------------------------------------
 
 
-def cost_figure(result: RunResultData, axis: TimeAxis) -> CurvesFigure:
+def cost_figure(result: RunResult, axis: TimeAxis) -> CurvesFigure:
     """Return the charged money so far by term, at every plan; for runs without plans, from the charges of each job."""
     times, terms = result.samples.terms(result.outcome)
     if not result.samples.times:
@@ -168,7 +168,7 @@ def cost_figure(result: RunResultData, axis: TimeAxis) -> CurvesFigure:
     )
 
 
-def queue_figure(result: RunResultData, axis: TimeAxis) -> CurvesFigure:
+def queue_figure(result: RunResult, axis: TimeAxis) -> CurvesFigure:
     """Return the number of jobs that are present and do not run."""
     waiting = queue_length(result.history)
     thin = waiting.thin_out(MOST_POINTS)
@@ -177,7 +177,7 @@ def queue_figure(result: RunResultData, axis: TimeAxis) -> CurvesFigure:
     return CurvesFigure(title="Jobs waiting", note=note, axis=axis, unit="jobs", curves=[curve], integer=True)
 
 
-def load_figure(result: RunResultData, axis: TimeAxis) -> CurvesFigure:
+def load_figure(result: RunResult, axis: TimeAxis) -> CurvesFigure:
     """Return the number of used GPUs, and of the GPUs of nodes in use."""
     used, room = gpus_in_use(result.history), gpus_of_used_nodes(result.history)
     thin, what = used.thin_out(MOST_POINTS), "GPUs" if result.history.has_uses else "nodes"
@@ -189,7 +189,7 @@ def load_figure(result: RunResultData, axis: TimeAxis) -> CurvesFigure:
     return CurvesFigure(title=f"Load: {what} in use", note=note, axis=axis, unit=what, curves=curves)
 
 
-def power_figures(result: RunResultData, axis: TimeAxis) -> list[CurvesFigure]:
+def power_figures(result: RunResult, axis: TimeAxis) -> list[CurvesFigure]:
     """Return the mean power between plans of the charges that are energy; none without such charges or plans."""
     outcome, samples = result.outcome, result.samples
     online = outcome.online

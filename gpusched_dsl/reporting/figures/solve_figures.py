@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import ValueStore
     from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement
     from gpusched_dsl.reporting.placement import Placement
-    from gpusched_dsl.reporting.result_data import ResultData
+    from gpusched_dsl.reporting.result import Result
 
 
-def solve_figures(result: ResultData, most_stays: int = MOST_STAYS) -> list[Figure]:
+def solve_figures(result: Result, most_stays: int = MOST_STAYS) -> list[Figure]:
     """Return the figures of one result; a result without a placement has none."""
     model, store, placed = result.provenance.model, result.provenance.store, result.placed
     if placed is None or model is None or store is None:
@@ -49,7 +49,7 @@ def solve_figures(result: ResultData, most_stays: int = MOST_STAYS) -> list[Figu
     return figures
 
 
-def solve_bars(results: Sequence[tuple[str, int | None, ResultData]]) -> list[BarsFigure]:
+def solve_bars(results: Sequence[tuple[str, int | None, Result]]) -> list[BarsFigure]:
     """Return bars of the objective and its terms for several methods: triples of method, seed and result."""
     if len({method for method, _, _ in results}) < 2:
         return []
@@ -63,7 +63,7 @@ def solve_bars(results: Sequence[tuple[str, int | None, ResultData]]) -> list[Ba
     return comparison_bars(pl.DataFrame(records, schema=schema, orient="row"))
 
 
-def _objective(result: ResultData) -> dict[str, float | None]:
+def _objective(result: Result) -> dict[str, float | None]:
     objectives = result.problem.objectives
     return {objectives[0].name or "objective": result.objective} if objectives else {}
 

@@ -19,22 +19,23 @@ from gpusched_dsl.reporting.grid import Grid
 from gpusched_dsl.reporting.pages.page import PageNote, PageSection
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.result_data import ResultData
-    from gpusched_dsl.reporting.runs.result_data import RunResultData
+    from gpusched_dsl.reporting.report import Report
+    from gpusched_dsl.reporting.result import Result
+    from gpusched_dsl.reporting.runs.result import RunResult
 
 SHARE: Final = 50  # sections are as short as those of a page with so many results
 FIGURES: Final = 3
 ROWS: Final = 40  # of a table
 
 
-def result_fragment(method: str, result: ResultData) -> str:
+def result_fragment(result: Result) -> str:
     """Return the summary, figures and tables of a solve."""
     from gpusched_dsl.reporting.pages.solve_page import result_section
 
-    return _section(result_section(method, result, SHARE))
+    return _section(result_section(result.backend, result, SHARE))
 
 
-def run_fragment(result: RunResultData) -> str:
+def run_fragment(result: RunResult) -> str:
     """Return the summary, figures and tables of a run."""
     from gpusched_dsl.reporting.pages.run_page import run_section
 
@@ -46,9 +47,9 @@ def comparison_fragment(grids: Sequence[Grid], footer: Sequence[str], figures: S
     return _render(title="", notes=(), summary=(), tables=(), grids=grids, footer=footer, figures=figures)
 
 
-def text_fragment(text: str) -> str:
-    """Return a text with its line breaks."""
-    return _environment().from_string('<pre style="line-height: 1.35">{{ text }}</pre>').render(text=text)
+def text_fragment(report: Report) -> str:
+    """Return the text of a report with its line breaks."""
+    return _environment().from_string('<pre style="line-height: 1.35">{{ text }}</pre>').render(text=str(report))
 
 
 def _section(section: PageSection) -> str:

@@ -26,7 +26,7 @@ from gpusched_dsl.reporting.runs.summary import summary_lines, title
 from gpusched_dsl.reporting.runs.tables import JOB_TIMES, STEP_TIMES, for_readers
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.result_data import RunResultData
+    from gpusched_dsl.reporting.runs.result import RunResult
 
 MOST_JOBS = 10_000  # rows of the tables of jobs of a page, of all its runs together
 MOST_DECISIONS = 10_000
@@ -35,7 +35,7 @@ LEAST_ROWS = 200  # of a table, however many runs there are
 
 
 def page(
-    results: Sequence[RunResultData],
+    results: Sequence[RunResult],
     grid: Grid | None = None,
     footer: Sequence[str] = (),
     seeds: Sequence[int] = (),
@@ -57,7 +57,12 @@ def page(
     return render(head, sections, PageOverview(grid, footer, bars))
 
 
-def run_section(result: RunResultData, runs: int = 1, ending: str = "") -> PageSection:
+def run_page(result: RunResult) -> str:
+    """HTML of one run."""
+    return page([result])
+
+
+def run_section(result: RunResult, runs: int = 1, ending: str = "") -> PageSection:
     """Return the summary, figures and tables of one of several runs; the more there are, the shorter are tables."""
     return PageSection(
         title(result) + ending,
@@ -82,21 +87,21 @@ def _share(most: int, runs: int) -> int:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _group_tables(result: RunResultData) -> Iterator[PageTable]:
+def _group_tables(result: RunResult) -> Iterator[PageTable]:
     """Yield a table per attribute of jobs, such as the owner."""
     for attribute in result.attributes:
         table = result.by(attribute)
         yield _table(f"By {attribute.replace('_', ' ')}", table, is_open=True)
 
 
-def _decisions_table(result: RunResultData, most: int) -> PageTable:
+def _decisions_table(result: RunResult, most: int) -> PageTable:
     table, count = decisions_table(result.history, most)
     units = {"waited": result.unit} | _unit_of_times(result, STEP_TIMES)
     table = for_readers(table, result.clock, STEP_TIMES)
     return _table(f"Decisions{_left_out('first', table.height, count)}", table, units)
 
 
-def _plans_table(result: RunResultData, most: int) -> Iterator[PageTable]:
+def _plans_table(result: RunResult, most: int) -> Iterator[PageTable]:
     """Yield the table of plans, if there are any."""
     steps = result.steps
     if not steps.height:
@@ -107,7 +112,7 @@ def _plans_table(result: RunResultData, most: int) -> Iterator[PageTable]:
     yield _table(f"Plans{_left_out('first', shown.height, steps.height)}", shown, units)
 
 
-def _metrics_table(result: RunResultData) -> PageTable:
+def _metrics_table(result: RunResult) -> PageTable:
     rows = [
         (name, _figure(result, name), result.unit_of(name), METRICS[name].means)
         for name, value in result.metrics.items()
@@ -116,12 +121,12 @@ def _metrics_table(result: RunResultData) -> PageTable:
     return PageTable("All metrics", ("metric", "value", "unit", "meaning"), rows, frozenset({1}))
 
 
-def _figure(result: RunResultData, name: str) -> str:
+def _figure(result: RunResult, name: str) -> str:
     value = result.metrics[name]
     return percent_text(value) if METRICS[name].kind == SHARE else short(value)
 
 
-def _jobs_table(result: RunResultData, most: int) -> PageTable:
+def _jobs_table(result: RunResult, most: int) -> PageTable:
     jobs = result.jobs.sort("tardiness", "end", descending=[True, True], nulls_last=True).head(most)
     more = result.jobs.height - jobs.height
     verb = "is" if more == 1 else "are"
@@ -133,7 +138,7 @@ def _jobs_table(result: RunResultData, most: int) -> PageTable:
     return _table(f"Jobs{left_out}", for_readers(jobs, result.clock, JOB_TIMES))
 
 
-def _unit_of_times(result: RunResultData, times: tuple[str, ...]) -> dict[str, str]:
+def _unit_of_times(result: RunResult, times: tuple[str, ...]) -> dict[str, str]:
     """Return the unit of columns with times, which dates do not have."""
     return {} if result.clock.dates is not None else dict.fromkeys(times, result.unit)
 

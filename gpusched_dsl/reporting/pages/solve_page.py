@@ -24,14 +24,14 @@ from gpusched_dsl.reporting.summary import result_lines
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.placement import Placement
-    from gpusched_dsl.reporting.result_data import ResultData
+    from gpusched_dsl.reporting.result import Result
 
 MOST_ROWS = 10_000  # of the tables of placements of a page, of all its results together
 LEAST_ROWS = 200
 
 
 def page(
-    results: Sequence[tuple[str, ResultData]],
+    results: Sequence[tuple[str, Result]],
     grid: Grid | None = None,
     footer: Sequence[str] = (),
     seeds: Sequence[int | None] | None = None,
@@ -51,7 +51,12 @@ def page(
     return render("Comparison of methods", sections, PageOverview(grid, footer, bars))
 
 
-def result_section(method: str, result: ResultData, results: int = 1) -> PageSection:
+def result_page(result: Result) -> str:
+    """HTML of one result."""
+    return page([(result.backend, result)])
+
+
+def result_section(method: str, result: Result, results: int = 1) -> PageSection:
     """Return the summary, figures and tables of one of several results; the more there are, the shorter are tables."""
     model = result.provenance.model
     name = result.problem.name if model is None else model.name

@@ -1,18 +1,20 @@
-"""The result of a run as JSON: the document that `docs/schema/run-1.json` describes."""
+"""The result of a run as data: the document that `docs/schema/run-1.json` describes, and tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from gpusched_dsl.reporting.document import diagnostics_document, finite
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.result_data import RunResultData
+    from gpusched_dsl.reporting.runs.result import RunResult
 
 FORMAT = "gsdsl-run/1"
 
 
-def document(result: RunResultData) -> dict[str, Any]:
+def run_document(result: RunResult) -> dict[str, Any]:
     """Return the result as nested dictionaries and lists for JSON; NaN and infinite numbers become None."""
     outcome, info = result.outcome, result.run_info
     model = outcome.online.base
@@ -59,12 +61,27 @@ def document(result: RunResultData) -> dict[str, Any]:
     return {key: finite(value) for key, value in found.items()}
 
 
-def _completion_bound(result: RunResultData) -> dict[str, Any] | None:
+def run_tables(result: RunResult) -> dict[str, pl.DataFrame]:
+    """Return the jobs, stretches, plans, types of nodes, metrics, and a table by each attribute of jobs: `by_owner`."""
+    values = [None if v is None else float(v) for v in result.metrics.values()]
+    units = [result.unit_of(name) for name in result.metrics]
+    metrics = {"metric": list(result.metrics), "value": values, "unit": units}
+    return {
+        "jobs": result.jobs,
+        "schedule": result.schedule,
+        "steps": result.steps.with_columns(pl.col("why").list.join("+")),
+        "node_types": result.node_types,
+        "metrics": pl.DataFrame(metrics, schema_overrides={"value": pl.Float64}),
+        **{f"by_{attribute}": result.by(attribute) for attribute in result.attributes},
+    }
+
+
+def _completion_bound(result: RunResult) -> dict[str, Any] | None:
     bound = result.completion_bound
     return None if bound is None else {"value": bound.value, "how": bound.how}
 
 
-def _gap_parts(result: RunResultData) -> dict[str, Any] | None:
+def _gap_parts(result: RunResult) -> dict[str, Any] | None:
     parts = result.gap_parts
     if parts is None:
         return None

@@ -1,90 +1,213 @@
-"""The result of a run over time: metrics, tables, costs, bound, and its files."""
+"""The result of a run over time: metrics, costs, bound and tables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.reporting.runs.result_data import RunResultData
+from gpusched_dsl.ir.contradiction import contradiction
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gpusched_dsl.online.bounds.gap_parts import GapParts
+from gpusched_dsl.online.bounds.single_job import RunBound
+from gpusched_dsl.online.clock_time import RunClock
+from gpusched_dsl.online.history import RunHistory, costs_of
+from gpusched_dsl.online.progress import CostSamples
+from gpusched_dsl.online.run_info import RunInfo
+from gpusched_dsl.online.run_record import RunOutcome
+from gpusched_dsl.reporting.report import IllustratedReport, Report
+from gpusched_dsl.reporting.runs.metrics import Number, metrics_of, quantities_of, unit_of
+from gpusched_dsl.version import __version__
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.figures.figure import Figure
+    import polars as pl
+
+COMPLETE = ("finished", "horizon")  # ends of runs with totals that are compared with a bound
 
 
 @dataclass(frozen=True, eq=False)
-class RunResult(RunResultData, Report):
+class RunResult(IllustratedReport):
     """The result of a run. Times are in `unit`, the unit of the run's clock, money in `money`.
 
     `bound` is a proved lower bound of `total` if the charges allow one (otherwise `bound.value` is None, and
     `bound.how` is the reason). `completion_bound` is one of the mean completion time, None if it was not asked for.
     """
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as in `docs/schema/run-1.json`; NaN and infinite numbers are None."""
-        from gpusched_dsl.reporting.runs.document import document
+    writers = Report.writers | {
+        "json": "gpusched_dsl.reporting.runs.document:run_document",
+        "text": "gpusched_dsl.reporting.runs.summary:run_lines",
+        "csv": "gpusched_dsl.reporting.runs.document:run_tables",
+        "figures": "gpusched_dsl.reporting.figures.run_figures:run_figures",
+        "html": "gpusched_dsl.reporting.pages.run_page:run_page",
+        "notebook": "gpusched_dsl.reporting.pages.fragment:run_fragment",
+    }
 
-        return document(self)
+    outcome: RunOutcome
+    run_info: RunInfo
+    samples: CostSamples = field(default_factory=CostSamples)
+    given_bound: RunBound | None = None
+    completion_bound: RunBound | None = None  # of `jct_mean`, if it was asked for
+    gap_parts: GapParts | None = None  # if they were asked for
 
-    def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write `jobs.csv`, `schedule.csv`, `steps.csv`, `node_types.csv`, `metrics.csv`, and `by_owner.csv` for an
-        attribute `owner` of jobs; return the files.
+    # --- outcome -----------------------------------------------------------------------------------------------------
 
-        The folder is created if necessary. Raises DiagnosticError (GSM6008) if a file cannot be written.
+    @property
+    def ended(self) -> str:
+        """`finished`, `horizon`, `interrupt`, `error`, `stuck` or `events`."""
+        return self.outcome.ended
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether plans that violate the model took effect: other methods may cost more for obeying it."""
+        broken = self.outcome.broken
+        return broken is not None and broken.plans > broken.refused
+
+    @property
+    def event_by_event(self) -> tuple[str, ...]:
+        """Return why every plan was computed, each the end of `because`; empty for a fast replay."""
+        return self.outcome.event_by_event
+
+    @property
+    def method(self) -> str:
+        return self.run_info.method
+
+    @property
+    def total(self) -> float:
+        """Return the sum of all charges in money."""
+        return self.outcome.total
+
+    @property
+    def unit(self) -> str:
+        """Return the unit of times; `""` if the model has none."""
+        return "" if self.outcome.unit == "1" else self.outcome.unit
+
+    @property
+    def clock(self) -> RunClock:
+        """Return the clock of times: with dates, if the scenario has a calendar."""
+        return self.outcome.clock
+
+    @property
+    def money(self) -> str:
+        return "" if self.outcome.money == "1" else self.outcome.money
+
+    @cached_property
+    def history(self) -> RunHistory:
+        """Return the arrays of the tables."""
+        return RunHistory(self.outcome)
+
+    @cached_property
+    def costs(self) -> dict[str, float]:
+        """Money by term: `execution`, `tardiness`, changes by their names, charges that the block states."""
+        return costs_of(self.history)
+
+    @cached_property
+    def quantities(self) -> dict[str, float]:
+        """Return charges that are not money, each in its own unit (`outcome.quantities`)."""
+        return quantities_of(self.history)
+
+    @cached_property
+    def metrics(self) -> dict[str, Number]:
+        """Return all metrics by name (`docs/running.md` defines them), None for undefined ones."""
+        return metrics_of(self.history, self.method)
+
+    def unit_of(self, metric: str) -> str:
+        """Return the unit of a metric, `""` for shares and counts; raise KeyError for another name."""
+        return unit_of(self.history, metric)
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether the run is charged anything."""
+        return bool(self.total or any(self.costs.values()))
+
+    @cached_property
+    def bound(self) -> RunBound:
+        """Return a lower bound of `total` over all methods, or the reason why there is none."""
+        from gpusched_dsl.online.bounds.run_bound import job_by_job_bound
+
+        return self.given_bound or job_by_job_bound(self.history)
+
+    @property
+    def gap(self) -> float | None:
+        """(total - bound) / total; None without a bound."""
+        return self.bound.gap(self.total)
+
+    @property
+    def contradiction(self) -> Diagnostic | None:
+        """Return the diagnostic GSM9002 if the total of a finished run is below the bound; else None.
+
+        Where nothing is charged, no bound is computed for it.
         """
-        import polars as pl
+        if self.given_bound is None and not self.is_charged:
+            return None
+        bound = self.bound
+        if self.ended not in COMPLETE or self.is_broken or bound.value is None or not bound.is_refuted_by(self.total):
+            return None
+        return contradiction(f"the total of {self.method}", self.total, bound.value, self.money, bound.how)
 
-        from gpusched_dsl.reporting.csv_files import write_csv_folder
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        found = self.contradiction
+        return (*self.run_info.warnings, *self.outcome.warnings, *(() if found is None else (found,)))
 
-        values = [None if v is None else float(v) for v in self.metrics.values()]
-        figures = {"metric": list(self.metrics), "value": values}
-        units = [self.unit_of(name) for name in self.metrics]
-        tables = {
-            "jobs": self.jobs,
-            "schedule": self.schedule,
-            "steps": self.steps.with_columns(pl.col("why").list.join("+")),
-            "node_types": self.node_types,
-            "metrics": pl.DataFrame({**figures, "unit": units}, schema_overrides={"value": pl.Float64}),
-            **{f"by_{attribute}": self.by(attribute) for attribute in self.attributes},
-        }
-        from gpusched_dsl.data.sources.writing import output_path
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        import platform
 
-        return write_csv_folder(output_path(folder), tables)
+        return {"gsdsl": __version__, "python": platform.python_version()}
 
-    def figures(self) -> list[Figure]:
-        """Return the figures of the page: schedule, utilisation, cost, queue, load, power, prices."""
-        from gpusched_dsl.reporting.figures.run_figures import run_figures
+    # --- groups of jobs ----------------------------------------------------------------------------------------------
 
-        return run_figures(self)
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """Return the attributes of jobs: parameters over jobs whose values are elements, such as `owner`."""
+        from gpusched_dsl.reporting.runs.groups import attributes_of
 
-    def to_figures(self, folder: str | Path) -> list[Path]:
-        """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.reporting.figures.drawing.files import write_figures
+        return attributes_of(self.history)
 
-        return write_figures({"": self.figures()}, folder)
+    def by(self, attribute: str) -> pl.DataFrame:
+        """Return a row per value of an attribute: its jobs, times, slowdowns, fairness, GPU hours and cost.
 
-    def html_text(self) -> str:
-        """Return a page with charts and tables."""
-        from gpusched_dsl.reporting.pages.run_page import page
+        Raises KeyError for a name that is not in `attributes`.
+        """
+        from gpusched_dsl.reporting.runs.groups import group_table
 
-        return page([self])
+        return group_table(self.history, attribute)
 
-    def to_html(self, path: str | Path) -> None:
-        """Write a self-contained page with charts and tables; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import output_path, write_text
+    def fairness_by(self, attribute: str) -> dict[str, float | None]:
+        """Return Jain's index over the values of an attribute, of their GPU hours and mean bounded slowdowns."""
+        from gpusched_dsl.reporting.runs.groups import group_fairness
 
-        write_text(output_path(path), self.html_text())
+        return group_fairness(self.by(attribute))
 
-    def _repr_html_(self) -> str:
-        from gpusched_dsl.reporting.pages.fragment import run_fragment
+    # --- tables ------------------------------------------------------------------------------------------------------
 
-        return run_fragment(self)
+    @cached_property
+    def jobs(self) -> pl.DataFrame:
+        """A row per job that arrived: arrival, start, end, due, tardiness, cost, node, GPUs, changes."""
+        from gpusched_dsl.reporting.runs.tables import jobs_table
 
-    def __str__(self) -> str:
-        from gpusched_dsl.reporting.runs.summary import summary_lines, tables_by_attribute
+        return jobs_table(self.history)
 
-        return "\n".join([*summary_lines(self), *tables_by_attribute(self)])
+    @cached_property
+    def schedule(self) -> pl.DataFrame:
+        """A row per stretch of a job on a node: `job`, `node`, `node_type`, `gpus`, `start`, `end`."""
+        from gpusched_dsl.reporting.runs.tables import schedule_table
+
+        return schedule_table(self.history)
+
+    @cached_property
+    def steps(self) -> pl.DataFrame:
+        """Return a row per plan: its time and reason, its method, its changes, and its computing time."""
+        from gpusched_dsl.reporting.runs.tables import steps_table
+
+        return steps_table(self.outcome.steps, self.clock)
+
+    @cached_property
+    def node_types(self) -> pl.DataFrame:
+        """A row per type of node: GPUs of a node, hours of GPUs and nodes, utilisation."""
+        from gpusched_dsl.reporting.runs.tables import node_types_table
+
+        return node_types_table(self.history)
 
     def __repr__(self) -> str:
         from gpusched_dsl.language.text.numbers import number_text, with_unit

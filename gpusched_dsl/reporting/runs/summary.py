@@ -19,7 +19,7 @@ from gpusched_dsl.reporting.runs.groups import group_footer, group_grid
 from gpusched_dsl.reporting.runs.metrics import is_fast_replay
 
 if TYPE_CHECKING:
-    from gpusched_dsl.reporting.runs.result_data import RunResultData
+    from gpusched_dsl.reporting.runs.result import RunResult
 
 GAP = 2  # spaces between the two columns
 MOST_NAMES = 5  # of unfinished jobs
@@ -35,7 +35,7 @@ ENDED = {
 CHANGES = ("starts", "resumes", "migrations", "resizes", "halts", "boots")
 
 
-def title(result: RunResultData) -> str:
+def title(result: RunResult) -> str:
     """`CapacityPlanning, online block EveryEvent, scenario Week, with Greedy`."""
     online, info = result.outcome.online, result.run_info
     scenario = f", scenario {info.scenario}" if info.scenario else ""
@@ -43,7 +43,12 @@ def title(result: RunResultData) -> str:
     return f"{online.base.name}, online block {online.name}{scenario}, with {info.method}{fallback}"
 
 
-def summary_lines(result: RunResultData) -> list[str]:
+def run_lines(result: RunResult) -> list[str]:
+    """Return the summary, and a table for each attribute of jobs."""
+    return [*summary_lines(result), *tables_by_attribute(result)]
+
+
+def summary_lines(result: RunResult) -> list[str]:
     """Return the end of the run, costs by term, bound, and metrics of jobs, nodes and plans, in two columns."""
     fields = [("ended", ENDED.get(result.ended, result.ended)), *_dates(result)]
     if result.outcome.broken is not None:
@@ -54,7 +59,7 @@ def summary_lines(result: RunResultData) -> list[str]:
     return [f"{word:<{width}}{text}".rstrip() for word, text in fields]
 
 
-def _dates(result: RunResultData) -> list[tuple[str, str]]:
+def _dates(result: RunResult) -> list[tuple[str, str]]:
     """Return the dates of the start and the end of the run, if there is a calendar."""
     calendar = result.clock.dates
     if calendar is None:
@@ -63,7 +68,7 @@ def _dates(result: RunResultData) -> list[tuple[str, str]]:
     return [("dates", f"{start} to {end} ({calendar.zone})")]
 
 
-def broken_text(result: RunResultData) -> str:
+def broken_text(result: RunResult) -> str:
     """`3 of 5 plans violate the model in 4 rows, the worst by 8: `rack_cap[r1]` is 12, at most 4`."""
     broken = result.outcome.broken
     assert broken is not None
@@ -74,7 +79,7 @@ def broken_text(result: RunResultData) -> str:
     return f"{of} {verb} the model in {count_text(broken.rows, 'row')}, the worst{amount}: {broken.text}"
 
 
-def tables_by_attribute(result: RunResultData, most: int = MOST_GROUPS) -> list[str]:
+def tables_by_attribute(result: RunResult, most: int = MOST_GROUPS) -> list[str]:
     """Return a table for each attribute of jobs, such as their owner, as lines with a blank line before each."""
     lines: list[str] = []
     for attribute in result.attributes:
@@ -83,21 +88,21 @@ def tables_by_attribute(result: RunResultData, most: int = MOST_GROUPS) -> list[
     return lines
 
 
-def _main_lines(result: RunResultData) -> list[tuple[str, str]]:
+def _main_lines(result: RunResult) -> list[tuple[str, str]]:
     """Return costs and jobs; jobs first, without a total, if nothing is charged."""
     if not result.is_charged:
         return [*_jobs(result), *_quantities(result)]
     return [*_money(result), *_jobs(result)]
 
 
-def _quantities(result: RunResultData) -> list[tuple[str, str]]:
+def _quantities(result: RunResult) -> list[tuple[str, str]]:
     return [
         (name, with_unit(number_text(amount), result.outcome.quantities[name]))
         for name, amount in result.quantities.items()
     ]
 
 
-def _money(result: RunResultData) -> list[tuple[str, str]]:
+def _money(result: RunResult) -> list[tuple[str, str]]:
     texts = align([result.total, *result.costs.values()])
     fields = [("total", with_unit(texts[0], result.money))]
     fields += [(f"  {name}", with_unit(text, result.money)) for name, text in zip(result.costs, texts[1:], strict=True)]
@@ -111,7 +116,7 @@ def _money(result: RunResultData) -> list[tuple[str, str]]:
     return [*fields, ("gap", percent_text(result.gap)), *_gap_parts(result)]
 
 
-def _gap_parts(result: RunResultData) -> list[tuple[str, str]]:
+def _gap_parts(result: RunResult) -> list[tuple[str, str]]:
     """Return the parts of the gap, each with its share of the total."""
     parts = result.gap_parts
     if parts is None:
@@ -123,7 +128,7 @@ def _gap_parts(result: RunResultData) -> list[tuple[str, str]]:
     ]
 
 
-def _jobs(result: RunResultData) -> list[tuple[str, str]]:
+def _jobs(result: RunResult) -> list[tuple[str, str]]:
     metrics = result.metrics
     of = metrics["jobs"]
     parts = [f"{short(metrics['jobs_finished'])} of {short(of)} finished"]
@@ -149,7 +154,7 @@ def _jobs(result: RunResultData) -> list[tuple[str, str]]:
     return fields
 
 
-def _unfinished_jobs(result: RunResultData) -> list[tuple[str, str]]:
+def _unfinished_jobs(result: RunResult) -> list[tuple[str, str]]:
     """Name the jobs that wait or run at the end, and the time at which they arrived."""
     present = result.outcome.world.present()
     if not len(present):
@@ -165,13 +170,13 @@ _UNDONE = {"jobs_unfinished": "unfinished", "jobs_withdrawn": "withdrawn", "jobs
 _WORDS = {"mean": "mean", "max": "at most", "p50": "median"}
 
 
-def _statistics_text(result: RunResultData, name: str, *which: str) -> str:
+def _statistics_text(result: RunResult, name: str, *which: str) -> str:
     """`3 h mean, 3.9 h p95, 4 h at most`."""
     parts = ((short(result.metrics[f"{name}_{one}"]), _WORDS.get(one, one)) for one in which)
     return ", ".join(f"{with_unit(text, result.unit)} {word}" for text, word in parts)
 
 
-def _nodes(result: RunResultData) -> list[tuple[str, str]]:
+def _nodes(result: RunResult) -> list[tuple[str, str]]:
     metrics = result.metrics
     parts = [f"{short(metrics['gpu_hours'])} {'GPU' if result.history.has_uses else 'node'}-hours of jobs"]
     if not result.history.counts_nodes:
@@ -189,7 +194,7 @@ def _counts_text(count: int, names: str) -> str:
     return count_text(count, names.removesuffix("s"), names)
 
 
-def _plans(result: RunResultData) -> list[tuple[str, str]]:
+def _plans(result: RunResult) -> list[tuple[str, str]]:
     metrics, info = result.metrics, result.run_info
     fields: list[tuple[str, str]] = []
     if metrics["plans"]:

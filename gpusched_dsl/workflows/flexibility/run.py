@@ -22,8 +22,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, d
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.units import Unit, convertible, factor, parse_unit_text
-from gpusched_dsl.reporting.flexibility import Flexibility
-from gpusched_dsl.reporting.flexibility_data import DayOffer, FlexibleDay
+from gpusched_dsl.reporting.flexibility import DayOffer, Flexibility, FlexibleDay
 from gpusched_dsl.solving.flexibility.day import DayPlans, Shed, plan_day, price_sheds
 from gpusched_dsl.solving.flexibility.guarantee import guaranteed_amount
 from gpusched_dsl.solving.flexibility.shed_problem import ShedProblem

@@ -17,7 +17,7 @@ from gpusched_dsl.ir.contradiction import CODE, REMARK, beats
 from gpusched_dsl.online.bounds import run_bound as bounding
 from gpusched_dsl.online.bounds.single_job import RunBound
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.reporting.runs import result_data
+from gpusched_dsl.reporting.runs import result as run_result
 from gpusched_dsl.reporting.runs.summary import summary_lines
 from gpusched_dsl.workflows.run import run_methods
 
@@ -86,7 +86,7 @@ def test_the_command_says_so_and_still_writes(
     assert f"error[{CODE}]" in capsys.readouterr().err
     written = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert written["bound"]["value"] == 100.0
-    assert result_data.COMPLETE == ("finished", "horizon")
+    assert run_result.COMPLETE == ("finished", "horizon")
 
 
 TIMED = """
