@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.documents import (
-    STDOUT,
-    check_figures,
-    check_reports,
-    check_targets,
-    write_comparison,
-)
+from gpusched_dsl.cli.documents import STDOUT, check_figures, check_reports, check_targets, report_trials
 from gpusched_dsl.cli.instance import open_scenario
 from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
-from gpusched_dsl.cli.tables import show_with_note
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.solver_result import Status
@@ -57,8 +50,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     listener = _Announcer(output, watch, policies=policies, only_diagnostics=only_diagnostics)
     comparison = compare(config, clock=clock, monitor=watch, listener=listener)
     report_compiling(sum(row.compile_seconds for row in comparison.rows), output)
-    _show(comparison, output)
-    write_comparison(comparison, options, output)
+    report_trials(comparison, options, output)
     return _exit_code(comparison)
 
 
@@ -96,26 +88,13 @@ def _check_targets(options: argparse.Namespace) -> None:
     check_figures(options.figures)
 
 
-def _show(comparison: Comparison, output: Output) -> None:
-    if comparison.rows:
-        show_with_note(comparison.grid(), output)
-        output.say()
-    if (paired := comparison.paired_grid()) is not None:
-        show_with_note(paired, output)
-        output.say()
-    for line in comparison.footer():
-        output.say_wrapped(line)
-    output.report(d for row in comparison.rows for d in row.diagnostics)
-    output.report(comparison.contradictions)
-
-
 def _exit_code(comparison: Comparison) -> int:
     """Return 70 if a value is better than the bound, 0 if a method has a plan, else the code of the first row."""
     if comparison.contradictions:
         return exits.INTERNAL
     if comparison.best is not None or any(row.result is not None and row.result.has_point for row in comparison.rows):
         return exits.OK
-    if comparison.interrupted or not comparison.rows:
+    if comparison.interrupted:
         return exits.INTERRUPTED
     statuses = [row.result.status for row in comparison.rows if row.result is not None]
     if not statuses:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.output import Output
+from gpusched_dsl.cli.tables import show_with_note
 from gpusched_dsl.data.sources.writing import check_writable, write_text
 from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, require_extra
 from gpusched_dsl.language.text.numbers import count_text
@@ -16,11 +17,9 @@ from gpusched_dsl.reporting.reporters import reporter
 if TYPE_CHECKING:
     import argparse
 
-    from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.figures.figure import Figure
     from gpusched_dsl.reporting.report import Report
-    from gpusched_dsl.reporting.runs.comparison import RunComparison
-    from gpusched_dsl.reporting.runs.seeds import SeedComparison
+    from gpusched_dsl.reporting.trials import Trials
 
 STDOUT = "-"
 
@@ -70,19 +69,25 @@ def write_reports(report: Report, reports: Sequence[tuple[str, str]], output: Ou
         output.note(f"wrote {target}")
 
 
-def write_comparison(
-    comparison: Comparison | RunComparison | SeedComparison, options: argparse.Namespace, output: Output
-) -> None:
-    """Write a comparison to all outputs that the options of a command name."""
-    if options.json is not None:
-        write_document(comparison.json_text(), options.json, output)
-    if options.csv is not None:
-        write_document(comparison.csv_text(), options.csv, output)
-    if options.html is not None:
-        write_document(comparison.html_text(), options.html, output)
+def report_trials(trials: Trials[Any], options: argparse.Namespace, output: Output) -> None:
+    """Print a comparison, and write it to all outputs that the options of a command name."""
+    for grid in trials.grids():
+        show_with_note(grid, output)
+        output.say()
+    for line in trials.footer():
+        output.say_wrapped(line)
+    output.report(diagnostic for row in trials.rows for diagnostic in row.diagnostics)
+    output.report((*trials.warnings, *trials.contradictions))
+    for target, form in (
+        (options.json, trials.json_text),
+        (options.csv, trials.csv_text),
+        (options.html, trials.html_text),
+    ):
+        if target is not None:
+            write_document(form(), target, output)
     if options.figures is not None:
-        write_figures(comparison.figures(), options.figures, output)
-    write_reports(comparison, options.report, output)
+        write_figures(trials.figures(), options.figures, output)
+    write_reports(trials, options.report, output)
 
 
 def check_figures(folder: str | None) -> None:

@@ -16,7 +16,7 @@ from gpusched_dsl.cli.documents import (
     check_figures,
     check_reports,
     check_targets,
-    write_comparison,
+    report_trials,
     write_document,
     write_figures,
     write_reports,
@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.online.progress import ProgressReader
     from gpusched_dsl.online.run_config import RunConfig
     from gpusched_dsl.reporting.report import Report
-    from gpusched_dsl.reporting.runs.comparison import RunComparison
+    from gpusched_dsl.reporting.runs.comparison import RunTrials
     from gpusched_dsl.reporting.runs.result import RunResult
-    from gpusched_dsl.reporting.runs.seeds import SeedComparison
 
 FINISHED = ("finished", "horizon")
 ENOUGH_JOBS = 5  # finished ones from which the rest of the time is estimated
@@ -56,7 +55,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         return live(options, output)
     if options.tell_from is not None:
         raise CommandLineError("GSM6002", "`--tell-from` is only for live runs", "add `--live SOURCE`")
-    from gpusched_dsl.workflows.run import run_method, run_methods
+    from gpusched_dsl.workflows.run import run_method, run_methods, run_seeds
 
     methods = options.methods or (options.method,)
     _check(options, methods)
@@ -75,29 +74,16 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if STDOUT in (options.json, options.csv, options.html):
         output.only_diagnostics()
     watch = RunProgressMonitor(output.note)
-    if options.seeds is not None:
-        from gpusched_dsl.workflows.run_seeds import run_seeds
-
-        with watch_progress(output, show=output.shows_progress, watch=watch):
-            over_seeds = run_seeds(
-                workspace,
-                methods,
-                config,
-                options.seeds,
-                stop=watch.wants_to_stop,
-                tell=watch.observe,
-                begin=watch.begin,
-            )
-        return _report_seeds(over_seeds, options, output)
-    if len(methods) == 1:
-        with watch_progress(output, show=output.shows_progress, watch=watch):
-            config = replace(config, method=methods[0])
-            result = run_method(workspace, config, stop=watch.wants_to_stop, tell=watch.observe, note=output.note)
-        return _report_run(result, options, output)
     with watch_progress(output, show=output.shows_progress, watch=watch):
-        comparison = run_methods(
-            workspace, methods, config, stop=watch.wants_to_stop, tell=watch.observe, begin=watch.begin
-        )
+        stop, tell, begin = watch.wants_to_stop, watch.observe, watch.begin
+        if options.seeds is None and len(methods) == 1:
+            result = run_method(workspace, replace(config, method=methods[0]), stop=stop, tell=tell, note=output.note)
+        elif options.seeds is None:
+            comparison: RunTrials = run_methods(workspace, methods, config, stop=stop, tell=tell, begin=begin)
+        else:
+            comparison = run_seeds(workspace, methods, config, options.seeds, stop=stop, tell=tell, begin=begin)
+    if options.seeds is None and len(methods) == 1:
+        return _report_run(result, options, output)
     return _report_comparison(comparison, options, output)
 
 
@@ -174,33 +160,12 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
     return exit_code([result])
 
 
-def _report_comparison(comparison: RunComparison, options: argparse.Namespace, output: Output) -> int:
-    _show(comparison, output)
-    output.report(d for row in comparison.rows for d in row.diagnostics)
-    contradictions = comparison.contradictions
-    warnings = (warning for result in comparison.results for warning in result.warnings if warning.code != CODE)
-    output.report((*warnings, *contradictions))
-    write_comparison(comparison, options, output)
-    if comparison.contradictions:
-        return exits.INTERNAL
-    return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
-
-
-def _report_seeds(comparison: SeedComparison, options: argparse.Namespace, output: Output) -> int:
-    """Print the means of the methods, and write all runs."""
-    _show_title(comparison.results[0], output)
-    show_with_note(comparison.grid(), output)
+def _report_comparison(comparison: RunTrials, options: argparse.Namespace, output: Output) -> int:
+    first = comparison.results[0]
+    online, scenario = first.outcome.online, first.run_info.scenario
+    output.say(f"{online.base.name}, online block {online.name}{f', scenario {scenario}' if scenario else ''}")
     output.say()
-    if (paired := comparison.paired_grid()) is not None:
-        show_with_note(paired, output)
-        output.say()
-    for line in comparison.footer():
-        output.say_wrapped(line)
-    rows = [row for _, each in comparison.comparisons for row in each.rows]
-    output.report(d for row in rows for d in row.diagnostics)
-    warnings = (warning for result in comparison.results for warning in result.warnings if warning.code != CODE)
-    output.report((*warnings, *comparison.contradictions))
-    write_comparison(comparison, options, output)
+    report_trials(comparison, options, output)
     if comparison.contradictions:
         return exits.INTERNAL
     return exits.INTERRUPTED if comparison.interrupted else exit_code(list(comparison.results))
@@ -220,21 +185,6 @@ def exit_code(results: list[RunResult]) -> int:
     if any(result.is_broken for result in results):
         return exits.INFEASIBLE
     return exits.OK if ends <= set(FINISHED) else exits.NO_SOLUTION_YET
-
-
-def _show(comparison: RunComparison, output: Output) -> None:
-    """Print the methods, the table and the lines below it."""
-    _show_title(comparison.results[0], output)
-    show_with_note(comparison.grid(), output)
-    output.say()
-    for line in comparison.footer():
-        output.say_wrapped(line)
-
-
-def _show_title(first: RunResult, output: Output) -> None:
-    online, scenario = first.outcome.online, first.run_info.scenario
-    output.say(f"{online.base.name}, online block {online.name}{f', scenario {scenario}' if scenario else ''}")
-    output.say()
 
 
 # --- progress --------------------------------------------------------------------------------------------------------

@@ -40,22 +40,16 @@ from gpusched_dsl.online.progress import CostSamples
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.simulation.assignments import AllocationReader
-from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
+from gpusched_dsl.reporting.runs.comparison import RunComparison, RunTrial
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.reporting.runs.summary import broken_text
+from gpusched_dsl.workflows.trials import run_in_turn
 
 NOTHING = "GSM5411"
 
 
 WEEK = 7 * 24 * 3600.0  # s
 MOST_LEFT_OUT = 0.1  # share of the GPU hours: with more of them left out, no method is called better
-
-
-class _Unranked(RunComparison):
-    """A comparison in which no row is the best."""
-
-    def rank_value(self, row: RunRow) -> float | None:
-        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +116,7 @@ class ShadowComparison:
             found["most"] = max(0.0, observed.total - bound.value)
         return found
 
-    def _saving(self, row: RunRow, observed: RunResult) -> str:
+    def _saving(self, row: RunTrial, observed: RunResult) -> str:
         """What a method saves against the cluster, "" if it has not finished."""
         if row.result is None or row.result.ended != "finished":
             return ""
@@ -166,25 +160,23 @@ def compare_with_cluster(
     names = {job.name for job in jobs}
     others = [stay for job in history.jobs.values() if job.name not in names for stay in job.executions(history.until)]
     compared = _Compared(jobs, others, history, start, checkpoints, values)
-    rows: list[RunRow] = []
     interruptions: dict[str, int] = {}
-    for method in (NAME, *methods):
+
+    def run(method: str) -> RunTrial:
         wanted = replace(config, method=config.method if method == NAME else method, journal=None, bound=False)
-        try:
-            result, halted = _run(workspace, wanted, compared, observed=method == NAME)
-            rows.append(RunRow(method, result))
-            interruptions[method] = halted
-        except DiagnosticError as error:
-            rows.append(RunRow(method, None, tuple(error.diagnostics)))
+        result, interruptions[method] = _run(workspace, wanted, compared, observed=method == NAME)
+        return RunTrial(method, result)
+
+    rows = run_in_turn((NAME, *methods), run, lambda method, diagnostics: RunTrial(method, None, diagnostics))
     rows = _with_bound(rows)
     if all(row.result is None for row in rows):
         raise DiagnosticError([d for row in rows for d in row.diagnostics])
     own_hours = gpu_hours((stay for job in jobs for stay in job.stays), start)
     found = ShadowComparison(
-        RunComparison(tuple(rows)), len(jobs), len(history.jobs) - len(jobs), own_hours, gpu_hours(others, start),
-        interruptions,
+        RunComparison(tuple(rows), len(rows) <= len(methods)), len(jobs), len(history.jobs) - len(jobs), own_hours,
+        gpu_hours(others, start), interruptions,
     )  # fmt: skip
-    return replace(found, runs=_Unranked(tuple(rows))) if found.share_left_out > MOST_LEFT_OUT else found
+    return replace(found, runs=replace(found.runs, is_ranked=found.share_left_out <= MOST_LEFT_OUT))
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +233,7 @@ def _without_demands(jobs: list[JobHistory], history: ClusterHistory, setup: Run
     return found
 
 
-def _with_bound(rows: list[RunRow]) -> list[RunRow]:
+def _with_bound(rows: list[RunTrial]) -> list[RunTrial]:
     """Give all rows the bound of the first method: the cluster may have done work twice."""
     found = next((row.result for row in rows[1:] if row.result is not None), None)
     if found is None:

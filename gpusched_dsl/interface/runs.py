@@ -121,7 +121,7 @@ class ModelRuns(ModelScenarios):
         `set`, which it could not distinguish.
         """
         from gpusched_dsl.workflows.option_rules import check_options, given_options
-        from gpusched_dsl.workflows.run import run_method, run_methods
+        from gpusched_dsl.workflows.run import run_method, run_methods, run_seeds
 
         if not isinstance(method, str):
             check_values({"methods": method})
@@ -141,8 +141,6 @@ class ModelRuns(ModelScenarios):
         methods = [method] if isinstance(method, str) else list(dict.fromkeys(method))
         config = config.allowing(*methods)
         if seeds is not None:
-            from gpusched_dsl.workflows.run_seeds import run_seeds
-
             return run_seeds(
                 self._workspace, methods, config, plain_seeds(seeds), stop=stop, tell=tell, warnings=self._warnings
             )

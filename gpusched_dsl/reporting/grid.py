@@ -79,6 +79,11 @@ class Grid(Struct, frozen=True):
         return Grid(tuple(columns), self.starts), tuple(left_out)
 
 
+def unit_heading(name: str, unit: str) -> str:
+    """Return the heading of a column of numbers: `name [unit]`."""
+    return f"{name} [{unit}]" if unit else name
+
+
 def plain(grid: Grid, indent: str = "  ") -> str:
     """The table as lines of plain text; a wide table stays wide, for a pipe has no width."""
     padded: list[list[str]] = []

@@ -14,7 +14,7 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import column_texts
 from gpusched_dsl.reporting.bootstrap import LEAST_DRAWS, Interval, mean_interval
-from gpusched_dsl.reporting.grid import BAD, GOOD, Grid, GridColumn, plain
+from gpusched_dsl.reporting.grid import BAD, GOOD, Grid, GridColumn, plain, unit_heading
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,12 +134,12 @@ class PairedDifferences:
         intervals = [f"{a} to {b}" if a not in ("", "-") else a for a, b in zip(low, high, strict=True)]
         wins = ["" if p is None else f"{p.better} of {p.seeds}" if p.seeds else "-" for p in pairs]
         means = column_texts([mean.mean for mean in self.means], digits=6)
-        shown = [GridColumn(_header(name, unit), means, right=True, optional=2)] if name else []
+        shown = [GridColumn(unit_heading(name, unit), means, right=True, optional=2)] if name else []
         return Grid(
             (
                 GridColumn("method", [mean.method for mean in self.means], marks=marks),
                 *shown,
-                GridColumn(_header(f"minus {self.baseline}", unit), differences, right=True),
+                GridColumn(unit_heading(f"minus {self.baseline}", unit), differences, right=True),
                 GridColumn("95 % interval", intervals, right=True),
                 GridColumn("better at seeds", wins, right=True, optional=1),
             )
@@ -293,10 +293,6 @@ def _signed_text(text: str) -> str:
 
 def _mark(pair: PairedDifference | None) -> str:
     return "" if pair is None or pair.verdict not in ("better", "worse") else GOOD if pair.verdict == "better" else BAD
-
-
-def _header(name: str, unit: str) -> str:
-    return f"{name} [{unit}]" if unit else name
 
 
 def _names(pairs: Sequence[PairedDifference]) -> str:

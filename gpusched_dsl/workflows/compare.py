@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -15,16 +16,20 @@ from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import Deadline, StoppedEarly, limit
 from gpusched_dsl.ir.log import log
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.units import DIMENSIONLESS
-from gpusched_dsl.reporting.comparison import Comparison, ComparisonRow
+from gpusched_dsl.reporting.comparison import Comparison, SolveTrial
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.solve import deadline_of
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.solve import outcome_text
 from gpusched_dsl.workflows.solve_by_policy import prove_bound, with_own_columns
+from gpusched_dsl.workflows.trials import run_in_turn
+
+_Planned: TypeAlias = tuple[Method, int | None]  # a method and its seed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,23 +76,35 @@ def compare(
 def _compare(
     built: Built, config: CompareConfig, time_limit: float | None, monitor: Monitor | None, observer: Listener
 ) -> Comparison:
-    rows: list[ComparisonRow] = []
-    interrupted = False
-    for method, seed in (planned_runs := list(_runs(config.methods, config.seeds))):
+    began = 0.0
+
+    def run(planned: _Planned) -> SolveTrial:
+        nonlocal began
+        method, seed = planned
         observer.begin(method.name if seed is None else f"{method.name}, seed {seed}")
         options = structs.replace(config.options, seed=config.seeds[0] if seed is None else seed, time_limit=time_limit)
-        try:
-            row = _run(built, method, seed, options, monitor)
-        except KeyboardInterrupt:
-            interrupted = True
-            break
-        rows.append(row)
-        found = row.status if row.result is None else outcome_text(row.result)
-        log(f"{scenario_title(built.scenario.model.name, built.scenario.name)} with {method.name}: {found}")
-        stopped = row.result is not None and row.result.reason == "interrupt"
-        if stopped or (monitor is not None and monitor.stop_requested):
-            interrupted = len(rows) < len(planned_runs)
-            break
+        own_built, began = with_own_columns(built), time.perf_counter()
+        solved, warnings = method.solve(own_built, options, None, monitor)
+        solved.close()
+        statistics = solved.statistics
+        compiling, ready = statistics.get("compile_seconds", 0.0), statistics.get("ready_seconds", 0.0)
+        seconds = max(time.perf_counter() - began - ready - statistics.get("why_seconds", 0.0), 0.0)
+        result, diagnostics = Result(solved, own_built.provenance()), (*warnings, *solved.warnings)
+        return SolveTrial(method.name, result, diagnostics, seed, method.is_policy, seconds, compiling)
+
+    def refuse(planned: _Planned, diagnostics: tuple[Diagnostic, ...]) -> SolveTrial:
+        method, seed = planned
+        return SolveTrial(method.name, None, diagnostics, seed, method.is_policy, time.perf_counter() - began)
+
+    def stops(trial: SolveTrial) -> bool:
+        found = trial.status if trial.result is None else outcome_text(trial.result)
+        log(f"{scenario_title(built.scenario.model.name, built.scenario.name)} with {trial.method}: {found}")
+        stopped = trial.result is not None and trial.result.reason == "interrupt"
+        return stopped or (monitor is not None and monitor.stop_requested)
+
+    planned = list(_trials(config.methods, config.seeds))
+    rows = run_in_turn(planned, run, refuse, stops)
+    interrupted = len(rows) < len(planned)
     comparison = _comparison(built, config, rows, interrupted)
     stopped_early = interrupted or (monitor is not None and monitor.stop_requested)
     if config.bound_by is None or stopped_early or any(method.proves for method in config.methods):
@@ -96,7 +113,7 @@ def _compare(
     return _with_bound(built, comparison, config.bound_by, config.options, monitor)
 
 
-def _runs(methods: Sequence[Method], seeds: Sequence[int]) -> Iterator[tuple[Method, int | None]]:
+def _trials(methods: Sequence[Method], seeds: Sequence[int]) -> Iterator[_Planned]:
     """Pair methods with their seeds; None for deterministic methods and solvers."""
     for method in methods:
         if method.draws:
@@ -105,25 +122,7 @@ def _runs(methods: Sequence[Method], seeds: Sequence[int]) -> Iterator[tuple[Met
             yield method, None
 
 
-def _run(
-    built: Built, method: Method, seed: int | None, options: SolveOptions, monitor: Monitor | None
-) -> ComparisonRow:
-    own_built = with_own_columns(built)
-    began = time.perf_counter()
-    try:
-        solved, warnings = method.solve(own_built, options, None, monitor)
-    except DiagnosticError as error:
-        seconds = time.perf_counter() - began
-        return ComparisonRow(method.name, method.is_policy, seed, None, tuple(error.diagnostics), seconds)
-    solved.close()
-    statistics = solved.statistics
-    compiling, ready = statistics.get("compile_seconds", 0.0), statistics.get("ready_seconds", 0.0)
-    seconds = max(time.perf_counter() - began - ready - statistics.get("why_seconds", 0.0), 0.0)
-    result, diagnostics = Result(solved, own_built.provenance()), (*warnings, *solved.warnings)
-    return ComparisonRow(method.name, method.is_policy, seed, result, diagnostics, seconds, compiling)
-
-
-def _comparison(built: Built, config: CompareConfig, rows: list[ComparisonRow], interrupted: bool) -> Comparison:
+def _comparison(built: Built, config: CompareConfig, rows: list[SolveTrial], interrupted: bool) -> Comparison:
     model, options = built.scenario.model, config.options
     first = model.objectives[0] if model.objectives else None
     minimise = first is None or first.sense == "minimize"

@@ -1,4 +1,4 @@
-"""Runs a scenario over time with one or several methods, and returns the results."""
+"""Runs a scenario over time with one or several methods, and several seeds, and returns the results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from gpusched_dsl.backends.interrupt import Control, CtrlC
@@ -32,10 +33,12 @@ from gpusched_dsl.online.run_config import RunConfig, is_program
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.solver_options import unread_options, uses_solver
-from gpusched_dsl.reporting.runs.comparison import RunComparison, RunRow
+from gpusched_dsl.reporting.runs.comparison import RunComparison, RunTrial
 from gpusched_dsl.reporting.runs.result import RunResult
+from gpusched_dsl.reporting.runs.seeds import SeedComparison
 from gpusched_dsl.reporting.runs.summary import title
 from gpusched_dsl.workflows.option_rules import check_options
+from gpusched_dsl.workflows.trials import run_in_turn
 
 Tell = Callable[[SimulationLoop], None]  # called at the start of a run and after every plan
 Stop = Callable[[], bool]
@@ -211,32 +214,28 @@ def run_methods(
     """
     if config.journal is not None:
         check_options("run", {"journal", "methods"})
-    rows: list[RunRow] = []
     known: _SharedBounds | None = None  # of the first method that has a bound
     control = Control()
     with_solver, without_options = _methods_with_solver(workspace, methods, config), replace(config, solver_options={})
     if methods and not with_solver:
         raise DiagnosticError(unread_options(methods, config))
-    for method in methods:
+
+    def run(method: str) -> RunTrial:
+        nonlocal known
         if begin is not None:
             begin(method)
-        method_config = replace(config if method in with_solver else without_options, method=method)
-        try:
-            result = _run_method(
-                workspace, method_config, control, stop=stop, tell=tell, warnings=warnings, known=known
-            )
-        except StoppedEarly:
-            if not rows:
-                raise KeyboardInterrupt from None
-            break
-        except DiagnosticError as error:
-            rows.append(RunRow(method, None, tuple(error.diagnostics)))
-            continue
+        own = replace(config if method in with_solver else without_options, method=method)
+        result = _run_method(workspace, own, control, stop=stop, tell=tell, warnings=warnings, known=known)
         if config.bound and known is None and result.bound.value is not None:
             known = _SharedBounds(result.bound, result.completion_bound)
-        rows.append(RunRow(method, result))
-        if result.ended == "interrupt" or control.stop_requested:
-            break
+        return RunTrial(method, result)
+
+    rows = run_in_turn(
+        methods,
+        run,
+        lambda method, diagnostics: RunTrial(method, None, diagnostics),
+        lambda trial: trial.status == "interrupt" or control.stop_requested,
+    )
     in_windows = any(r.result is not None and r.result.outcome.online.window is not None for r in rows)
     if (
         in_windows
@@ -251,6 +250,44 @@ def run_methods(
     if all(row.result is None for row in rows):
         raise DiagnosticError([d for row in rows for d in row.diagnostics])
     return RunComparison(tuple(rows), interrupted=len(rows) < len(methods))
+
+
+def run_seeds(
+    workspace: Workspace,
+    methods: Sequence[str],
+    config: RunConfig,
+    seeds: Sequence[int],
+    *,
+    stop: Stop | None = None,
+    tell: Tell | None = None,
+    warnings: Sequence[Diagnostic] = (),
+    begin: Callable[[str], None] | None = None,
+) -> SeedComparison:
+    """Run every method once for each seed; at one seed, the random quantities are equal for all methods.
+
+    Ctrl-C and `stop` keep the runs so far. Raises as `run_methods` does, KeyboardInterrupt before the first run.
+    """
+    rows: list[RunTrial] = []
+    interrupted = False
+    for seed in seeds:
+        own, each = replace(config, seed=seed), partial(_begin_at, begin, seed)
+        try:
+            found = run_methods(workspace, methods, own, stop=stop, tell=tell, warnings=warnings, begin=each)
+        except KeyboardInterrupt:
+            if not rows:
+                raise
+            interrupted = True
+        else:
+            rows += [replace(row, seed=seed) for row in found.rows]
+            interrupted = found.interrupted or any(row.status == "interrupt" for row in found.rows)
+        if interrupted:
+            break
+    return SeedComparison(tuple(rows), interrupted, len(methods))
+
+
+def _begin_at(begin: Callable[[str], None] | None, seed: int, method: str) -> None:
+    if begin is not None:
+        begin(f"{method}, seed {seed}")
 
 
 def _methods_with_solver(workspace: Workspace, methods: Sequence[str], config: RunConfig) -> set[str]:

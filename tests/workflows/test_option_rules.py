@@ -18,7 +18,6 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.notebook.commands import RUN, SOLVE
 from gpusched_dsl.notebook.magics import Magics
 from gpusched_dsl.workflows import run as runs
-from gpusched_dsl.workflows import run_seeds
 from gpusched_dsl.workflows import solve as solves
 from gpusched_dsl.workflows.option_rules import names_with_rules
 from gpusched_dsl.workflows.solve import SolveConfig
@@ -125,7 +124,7 @@ def doors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
     for module, name, work in (
         (solves, "solve_scenario", asked_solve), (solve_command, "solve_scenario", asked_solve),
-        (runs, "run_method", asked_run), (runs, "run_methods", asked_run), (run_seeds, "run_seeds", asked_run),
+        (runs, "run_method", asked_run), (runs, "run_methods", asked_run), (runs, "run_seeds", asked_run),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, recording(work))
     monkeypatch.chdir(tmp_path)
