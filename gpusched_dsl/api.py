@@ -205,10 +205,9 @@ class Model(ModelCampaigns):
         `within` or `distinct_by` without `alternatives`.
         """
         clock = Deadline()
-        from gpusched_dsl.workflows.alternatives_config import WITHIN, AlternativesConfig
         from gpusched_dsl.workflows.method import choose_method
         from gpusched_dsl.workflows.option_rules import check_options, given_options
-        from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
+        from gpusched_dsl.workflows.solve import WITHIN, AlternativesConfig, SolveConfig, solve_scenario
 
         backend = _one_method(backend, method)
         check_option_values(

@@ -41,7 +41,7 @@ def _explain_problem(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.explaining.explain import describe, search
     from gpusched_dsl.solving.solve import deadline_of
-    from gpusched_dsl.solving.variants import VariantSolver
+    from gpusched_dsl.solving.variants.solver import VariantSolver
 
     watch = ProgressMonitor(output.note)
     try:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.backends.isolation.backend import guard
     from gpusched_dsl.backends.protocol import SolveOptions
-    from gpusched_dsl.workflows.flexibility.config import FlexibilityConfig
-    from gpusched_dsl.workflows.flexibility.days import read_days
+    from gpusched_dsl.workflows.flexibility.asked import FlexibilityConfig, read_days
     from gpusched_dsl.workflows.flexibility.run import flexibility, solver_named
 
     if options.json == options.csv == STDOUT:

@@ -36,10 +36,9 @@ from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.summary import size_text
-from gpusched_dsl.workflows.alternatives_config import WITHIN, AlternativesConfig
 from gpusched_dsl.workflows.method import Method, SolverMethod, choose_method
 from gpusched_dsl.workflows.option_rules import as_flag
-from gpusched_dsl.workflows.solve import SolveConfig, solve_compiled, solve_scenario
+from gpusched_dsl.workflows.solve import WITHIN, AlternativesConfig, SolveConfig, solve_compiled, solve_scenario
 
 if TYPE_CHECKING:
     from gpusched_dsl.backends.protocol import SolveOptions

@@ -18,11 +18,11 @@ from gpusched_dsl.online.live.messages import event_of
 from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.simulation.world import STATES, WAITING
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 from gpusched_dsl.workflows.estimate import SAMPLES, Estimate, estimate_live
 from gpusched_dsl.workflows.live import LiveParts
 from gpusched_dsl.workflows.past_starts import check_starts
-from gpusched_dsl.workflows.starts.candidates import Values
+from gpusched_dsl.workflows.start_changes import Values
 from gpusched_dsl.workflows.why import DecisionExplanation, explain_live
 
 

@@ -19,7 +19,7 @@ from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 
 NOTHING = ROUNDING  # of the largest multiplier
 BOUND_PRICE = 1e-3  # a multiplier of a bound costs this share of a row's: few rows and many bounds are easier to read

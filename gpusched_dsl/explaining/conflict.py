@@ -13,18 +13,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gpusched_dsl.explaining.blocks import bounds_by_family, rows_by_family, rows_by_index
 from gpusched_dsl.explaining.certificate import linear_conflict
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.oracle import Oracle
 from gpusched_dsl.explaining.propagation import NEAR_INTEGER, contradiction
-from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
+from gpusched_dsl.explaining.quickxplain import Groups, bounds_by_family, quickxplain, rows_by_family, rows_by_index
 from gpusched_dsl.explaining.reach import Reach, reaches
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.solving.variants import Feasibility, VariantSolver
+from gpusched_dsl.solving.variants.solver import Feasibility, VariantSolver
 
 FEW_ROWS = 48  # so many are looked at one by one at once
 CROSSING = ROUNDING

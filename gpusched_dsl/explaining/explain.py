@@ -29,7 +29,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.options import unknown_passes
-from gpusched_dsl.solving.variants import Feasibility, VariantSolver
+from gpusched_dsl.solving.variants.solver import Feasibility, VariantSolver
 
 DEFAULT_SECONDS = 60.0
 LINEAR = "highs"  # solves linear sub-problems where the backend cannot

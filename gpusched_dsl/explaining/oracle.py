@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.ir.arrays import Bools, Floats
-from gpusched_dsl.solving.variants import Feasibility, VariantSolver
+from gpusched_dsl.solving.variants.solver import Feasibility, VariantSolver
 
 POINTS_KEPT, BYTES_KEPT = 64, 1 << 26
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.explaining.blocks import columns_by_family
-from gpusched_dsl.explaining.quickxplain import Groups, quickxplain
+from gpusched_dsl.explaining.quickxplain import Groups, columns_by_family, quickxplain
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.variants import with_row
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 
 GAIN = 1e-6  # what counts as an improvement, relative to the largest cost
 NOTHING = 1e-7

@@ -12,7 +12,7 @@ from gpusched_dsl.ir.problem import Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.variants import with_sides
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 
 MOST_ROWS = 12
 CERTAIN = FEASIBILITY

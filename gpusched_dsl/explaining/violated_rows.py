@@ -22,7 +22,7 @@ from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.text.numbers import with_unit
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 
 LARGE = 1_000_000  # nonzeros
 MANY_ROWS = 10_000  # from so many on, single constraints are relaxed before all rows together

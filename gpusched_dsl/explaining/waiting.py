@@ -51,7 +51,7 @@ from gpusched_dsl.reporting.waiting import (
     WaitingReason,
 )
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 
 SECONDS = 3.0  # for all jobs of a plan
 MOST_JOBS = 50

@@ -59,8 +59,7 @@ class ModelFlexibility(ModelRuns):
         the horizon, GSM4027 for days that cannot be read; and as `solve` does.
         """
         from gpusched_dsl.backends.protocol import SolveOptions
-        from gpusched_dsl.workflows.flexibility.config import FlexibilityConfig
-        from gpusched_dsl.workflows.flexibility.days import plain_days, read_days
+        from gpusched_dsl.workflows.flexibility.asked import FlexibilityConfig, plain_days, read_days
         from gpusched_dsl.workflows.flexibility.run import flexibility, solver_named
 
         check_option_values(

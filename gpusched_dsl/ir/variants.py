@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
-Columns = Codes | Int32s | Bools | slice  # numbers, a mask, or a range
+Columns = Codes | Int32s | Bools | Sequence[int] | slice  # numbers, a mask, or a range
 Values = Floats | float
 
 

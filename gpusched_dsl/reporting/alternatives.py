@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.ir.problem import Family
     from gpusched_dsl.ir.solver_result import Status
     from gpusched_dsl.reporting.placement import Placement
-    from gpusched_dsl.solving.alternatives.options import JobOption
     from gpusched_dsl.solving.solution import ObjectiveResult, Solution
+    from gpusched_dsl.solving.variants.alternatives import JobOption
 
 MOST_SHOWN = 12  # differences of one solution on the terminal; files have all
 

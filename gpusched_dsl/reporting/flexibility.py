@@ -15,7 +15,7 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.solving.flexibility.guarantee import (
+from gpusched_dsl.solving.variants.guarantee import (
     amount_for_new_day,
     guaranteed_amount,
     mean_probability_of_new_day,

@@ -10,7 +10,7 @@ from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import percent_text, short, with_unit
 from gpusched_dsl.reporting.flexibility import Flexibility, FlexibleDay
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
-from gpusched_dsl.solving.flexibility.guarantee import CONFIDENCE
+from gpusched_dsl.solving.variants.guarantee import CONFIDENCE
 
 MOST_SHOWN = 12  # days, and jobs that move; files have all
 

@@ -14,6 +14,7 @@ from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.magnitudes import largest_cost, power_of_two
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult
+from gpusched_dsl.ir.tolerances import ROUNDING
 
 # Solvers compare costs, bounds and objectives with absolute tolerances between 1e-9 and 1e-6, but a cost of 1e-7 for a
 # quantity in thousands counts. Objectives with a cost below the first size are multiplied by a power of two, which is
@@ -92,6 +93,13 @@ def stage_problem(problem: Problem, objective: Objective, kept: Sequence[KeptObj
         row_lower=np.concatenate(lower),
         row_upper=np.concatenate(upper),
     )
+
+
+def with_cutoff(problem: Problem, worst: float) -> Problem:
+    """The problem with the first objective at most (maximised: at least) `worst`."""
+    first = problem.objectives[0]
+    kept = stage_problem(problem, first, [KeptObjective(first, worst)], ROUNDING)
+    return replace(kept, objectives=problem.objectives)
 
 
 def value_step(problem: Problem, costs: Floats) -> float:

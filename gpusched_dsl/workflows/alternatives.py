@@ -19,26 +19,22 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, d
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.alternatives import Alternatives, Interchangeable, Options
 from gpusched_dsl.reporting.result import Result
-from gpusched_dsl.solving.alternatives.compared import CODE, check_distinct, choose_compared
-from gpusched_dsl.solving.alternatives.options import find_options
-from gpusched_dsl.solving.alternatives.search import Solve, find_alternatives
-from gpusched_dsl.solving.alternatives.symmetry import Symmetry, interchangeable_sets
-from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.workflows.alternatives_config import AlternativesConfig
+from gpusched_dsl.solving.variants.alternatives import find_alternatives, find_options
+from gpusched_dsl.solving.variants.same import CODE, Symmetry, check_distinct, choose_compared, interchangeable_sets
+from gpusched_dsl.solving.variants.solver import VariantSolver
 from gpusched_dsl.workflows.method import Method
 
 MOST_OPTIONS = 50
 
 
-def check_request(built: Built, alternatives: AlternativesConfig | None, options_of: str | None) -> None:
+def check_request(built: Built, distinct_by: Sequence[str] | None, options_of: str | None) -> None:
     """Raise DiagnosticError before a solve for what the model and its data exclude.
 
     GSM4024: solutions cannot be told apart, or there is no placement of jobs; GSM6021: an unknown job.
     """
     model = built.scenario.model
-    if alternatives is not None:
-        check_distinct(model, alternatives.distinct_by)
+    if distinct_by is not None:
+        check_distinct(model, distinct_by)
     if options_of is not None:
         placement = _placement_of_jobs(model)
         universe = built.instance.store.universes.get(placement.root("job"))
@@ -46,17 +42,19 @@ def check_request(built: Built, alternatives: AlternativesConfig | None, options
             _check_job(options_of, [str(label) for label in universe.labels])
 
 
-def with_alternatives(result: Result, built: Built, config: AlternativesConfig, solve: Solve) -> Result:
-    """Return the result with alternative solutions, the first of which is its own.
+def with_alternatives(
+    result: Result, built: Built, count: int, within: float, distinct_by: Sequence[str], solver: VariantSolver
+) -> Result:
+    """Return the result with up to `count` alternative solutions, the first of which is its own.
 
     Raises DiagnosticError: GSM4024 if solutions cannot be told apart, or the problem is too large.
     """
     problem, model = _stated_problem(result, built), built.scenario.model
-    compared = choose_compared(problem, model, config.distinct_by)
+    compared = choose_compared(problem, model, distinct_by)
     sets = interchangeable_sets(model, built.instance.store)
     first = replace(result.solved, session=None)
     note = "in the search for alternatives: each must differ from the solutions found before"
-    found = find_alternatives(first, compared, Symmetry(compared, sets), config.count, config.within, solve)
+    found = find_alternatives(first, compared, Symmetry(compared, sets), count, within, solver)
     provenance = structs.replace(built.provenance(), warnings=())
     failures = (structs.replace(d, severity=Severity.WARNING, notes=(*d.notes, note)) for d in found.failure)
     own = structs.replace(result.provenance, warnings=(*result.provenance.warnings, *failures))
@@ -66,7 +64,7 @@ def with_alternatives(result: Result, built: Built, config: AlternativesConfig, 
         alternatives=Alternatives(
             tuple(Result(solution, provenance) for solution in found.solutions),
             found.differ,
-            config.within,
+            within,
             compared.names,
             compared.families,
             tuple(Interchangeable(s.name, len(s.of), s.classes) for s in sets),
@@ -76,7 +74,7 @@ def with_alternatives(result: Result, built: Built, config: AlternativesConfig, 
     )
 
 
-def with_options(result: Result, built: Built, job: str, solve: Solve) -> Result:
+def with_options(result: Result, built: Built, job: str, solver: VariantSolver) -> Result:
     """Return the result with the options of a job.
 
     Raises DiagnosticError: GSM6021 unknown job, GSM4024 no placement of jobs or too large a problem, else as solvers
@@ -95,21 +93,16 @@ def with_options(result: Result, built: Built, job: str, solve: Solve) -> Result
     own = np.flatnonzero(codes == numbers[labels.index(job)])
     sets = tuple(s for s in interchangeable_sets(model, built.instance.store) if s.universe is not universe)
     best = replace(result.solved, session=None)
-    found = find_options(best, compared, Symmetry(compared, sets), own, job, MOST_OPTIONS, solve)
+    found = find_options(best, compared, Symmetry(compared, sets), own, job, MOST_OPTIONS, solver)
     provenance = structs.replace(built.provenance(), warnings=())
     results = tuple(None if o.solution is None else Result(o.solution, provenance) for o in found.options)
     return replace(result, job_options=Options(job, found.options, results, result, found.complete, found.left_out))
 
 
-def solver_of(method: Method, options: SolveOptions, clock: Deadline, monitor: Monitor | None) -> Solve:
-    """Return what solves the further problems, each within the rest of the time limit."""
-
-    def solve(problem: Problem) -> Solution:
-        rest = clock.rest_of(options.time_limit)
-        plain = structs.replace(options, time_limit=rest, second_opinion=False)
-        return solve_problem(problem, method.backend(), plain, None, monitor)
-
-    return solve
+def solver_of(method: Method, options: SolveOptions, clock: Deadline, monitor: Monitor | None) -> VariantSolver:
+    """Return the solver of the further problems, each within the rest of the time limit."""
+    plain = structs.replace(options, second_opinion=False)
+    return VariantSolver(method.backend, clock.rest_of(options.time_limit), monitor, plain, share=1.0)
 
 
 def _placement_of_jobs(model: CheckedModel) -> CheckedPlacement:

@@ -34,9 +34,9 @@ from gpusched_dsl.online.simulation.world import DONE, GONE, STATES
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.workflows.past_starts import StartCheck
-from gpusched_dsl.workflows.starts.alternatives import SAMPLES as CHANGE_SAMPLES
-from gpusched_dsl.workflows.starts.alternatives import StartAlternatives, find_alternatives
-from gpusched_dsl.workflows.starts.candidates import Values
+from gpusched_dsl.workflows.start_alternatives import SAMPLES as CHANGE_SAMPLES
+from gpusched_dsl.workflows.start_alternatives import StartAlternatives, find_alternatives
+from gpusched_dsl.workflows.start_changes import Values
 
 SAMPLES = 100
 QUANTILES = (0.1, 0.5, 0.9)

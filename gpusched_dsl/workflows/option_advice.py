@@ -17,7 +17,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.solving.variants import Feasibility, VariantSolver
+from gpusched_dsl.solving.variants.solver import Feasibility, VariantSolver
 
 
 class Declared(Protocol):

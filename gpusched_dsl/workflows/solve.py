@@ -27,11 +27,20 @@ from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, solve_problem
 from gpusched_dsl.solving.starts import Entries, point_from
 from gpusched_dsl.solving.unfinished import solution_without_problem
-from gpusched_dsl.workflows.alternatives_config import AlternativesConfig
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.start_from_options import InterruptedMonitor, start_from_options, starts_from_options
 from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with_plan
+
+WITHIN = 0.01
+
+
+class AlternativesConfig(Struct, frozen=True):
+    """Up to `count` solutions within this share of the best, distinct by these variables (empty: by the default)."""
+
+    count: int
+    within: float = WITHIN
+    distinct_by: tuple[str, ...] = ()
 
 
 class SolveConfig(Struct, frozen=True, eq=False, kw_only=True):
@@ -100,7 +109,8 @@ def solve_scenario(
                 if config.alternatives is not None or config.options_of is not None:
                     from gpusched_dsl.workflows.alternatives import check_request
 
-                    check_request(built, config.alternatives, config.options_of)
+                    other = config.alternatives
+                    check_request(built, None if other is None else other.distinct_by, config.options_of)
                 start = start_from(built, config.warm_start, method.judge, options, monitor, observer.begin)
                 built = method.with_problem(built, options, clock)
             observer.has_built(built)
@@ -202,15 +212,16 @@ def _with_other_solutions(
         with_options,
     )
 
-    solve = solver_of(config.method, config.options, clock, monitor)
+    solver = solver_of(config.method, config.options, clock, monitor)
     try:
         with observer.working_context():
             if config.alternatives is not None:
                 observer.begin("alternatives")
-                result = with_alternatives(result, built, config.alternatives, solve)
+                other = config.alternatives
+                result = with_alternatives(result, built, other.count, other.within, other.distinct_by, solver)
             if config.options_of is not None:
                 observer.begin(f"options of {config.options_of}")
-                result = with_options(result, built, config.options_of, solve)
+                result = with_options(result, built, config.options_of, solver)
     except DiagnosticError as failure:  # the solution remains, except if what was asked for does not exist
         if failure.diagnostics[0].code == "GSM6021":
             raise

@@ -333,7 +333,7 @@ def _broken_rows(
 ) -> Diagnostic:
     """Name the violated rows, the jobs left out, and an option without violations if one exists."""
     from gpusched_dsl.explaining.violated_rows import violated_rows
-    from gpusched_dsl.solving.variants import VariantSolver
+    from gpusched_dsl.solving.variants.solver import VariantSolver
     from gpusched_dsl.workflows.option_advice import find_fitting_setting
 
     found = violated_rows(problem, backend, WHY_SECONDS)

@@ -39,7 +39,7 @@ from gpusched_dsl.online.planners.stateless import StatelessPlanner
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.simulation.world import DONE, GONE, RUNNING, STATES, WAITING
 from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 from gpusched_dsl.workflows.estimate import job_code, job_of_live, no_plan_error, title_of
 
 SECONDS = 60.0

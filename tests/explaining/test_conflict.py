@@ -9,7 +9,7 @@ from enumeration import has_point, one_left_out, parts_of, small_problem
 
 from gpusched_dsl.explaining.conflict import Conflict, find_conflict
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 
 EVERYTHING = ("rows", "lower", "upper", "integer")
 

@@ -9,10 +9,9 @@ import pytest
 from building import at_least, at_most, equal, problem
 from enumeration import has_point, small_problem
 
-from gpusched_dsl.explaining.elastic import row_scales
-from gpusched_dsl.explaining.relaxation import Relaxation, apply, relaxations
+from gpusched_dsl.explaining.relaxation import Relaxation, apply, relaxations, row_scales
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 
 
 def found(one: Problem, *rows: int) -> tuple[Relaxation, ...]:

@@ -19,16 +19,16 @@ import gpusched_dsl as gs
 from gpusched_dsl.cli import main
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.flexibility.guarantee import (
+from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.solve import solve_problem
+from gpusched_dsl.solving.variants import solver as variants
+from gpusched_dsl.solving.variants.guarantee import (
     amount_for_new_day,
     guaranteed_amount,
     mean_probability_of_new_day,
     probability_of_new_day,
     required_days,
 )
-from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.workflows.flexibility import run as workflow
 
 MODEL = """
 model Day "jobs in slots of a day" {
@@ -252,7 +252,7 @@ def test_an_error_of_a_solve_keeps_the_other_days(
             raise DiagnosticError([Diagnostic("GSM4007", "`highs` ended without a result")])
         return solve_problem(*arguments)
 
-    monkeypatch.setattr(workflow, "solve_problem", solve)
+    monkeypatch.setattr(variants, "solve_problem", solve)
     found = gs.loads(text(days)).flexibility("1", "D0", days=["D0", "D1"], probability=0.5, gap=0, steps=1)
     assert (found.guaranteed, found.complete) == (pytest.approx(0.2), complete)
     (warning,) = found.warnings

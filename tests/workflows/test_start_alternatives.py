@@ -9,7 +9,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import Estimate
-from gpusched_dsl.workflows.starts.alternatives import StartAlternative
+from gpusched_dsl.workflows.start_alternatives import StartAlternative
 
 TEXT = """import "gsdsl:trace_replay/policies.gsm";
 scenario S for TraceReplay {{

@@ -21,7 +21,7 @@ from gpusched_dsl.online.loops.inspection import job_in, moment_at
 from gpusched_dsl.online.open import open_run
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 from gpusched_dsl.workflows.estimate import estimate
 from gpusched_dsl.workflows.run import run_method
 from gpusched_dsl.workflows.why import DecisionExplanation, why

@@ -22,7 +22,7 @@ from gpusched_dsl.language.checked import Role
 from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.online.loops.inspection import Moment
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.variants import VariantSolver
+from gpusched_dsl.solving.variants.solver import VariantSolver
 
 RUNS = "(the job runs)"  # no author can write this name
 CHOSEN = 0.5

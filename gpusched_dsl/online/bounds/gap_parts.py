@@ -6,8 +6,7 @@ Two more runs divide the difference between the total and the bound. They look f
     informed  with the real future: later jobs, real values.
 
 Runs that plan at events simulate, at each decision, the plan of the method and those of some queues, and follow the one
-with the least cost (`workflows/why_gap.py`). Runs in windows plan with windows that end with the run
-(`workflows/why_gap_windows.py`).
+with the least cost. Runs in windows plan with windows that end with the run (`workflows/why_gap.py`).
 
     total - bound = (total - ahead) + (ahead - informed) + (informed - bound)
                   =      myopia     +   forecast error   +  heuristic loss

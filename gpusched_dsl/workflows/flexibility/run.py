@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.build import Built, check_solvable
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.settings_file import merge_settings
 from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.checked import CheckedModel
@@ -23,19 +24,15 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.units import Unit, convertible, factor, parse_unit_text
 from gpusched_dsl.reporting.flexibility import DayOffer, Flexibility, FlexibleDay
-from gpusched_dsl.solving.flexibility.day import DayPlans, Shed, plan_day, price_sheds
-from gpusched_dsl.solving.flexibility.guarantee import guaranteed_amount
-from gpusched_dsl.solving.flexibility.shed_problem import ShedProblem
-from gpusched_dsl.solving.relaxation import relax_integers
-from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.workflows.flexibility.baseline import BaselineMethod
-from gpusched_dsl.workflows.flexibility.config import Day, FlexibilityConfig
-from gpusched_dsl.workflows.flexibility.event import EventSlots, event_of
-from gpusched_dsl.workflows.flexibility.model import ShedModel, with_shed
+from gpusched_dsl.solving.variants.guarantee import guaranteed_amount
+from gpusched_dsl.solving.variants.shed import Baseline, DayPlans, Shed, ShedProblem, plan_day, price_sheds
+from gpusched_dsl.solving.variants.solver import VariantSolver
+from gpusched_dsl.workflows.flexibility.asked import Day, FlexibilityConfig
+from gpusched_dsl.workflows.flexibility.model import EventSlots, ShedModel, event_of, with_shed
 from gpusched_dsl.workflows.flexibility.moves import Moves
 from gpusched_dsl.workflows.listener import Listener
-from gpusched_dsl.workflows.method import DEFAULT
+from gpusched_dsl.workflows.method import choose_method
+from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
 
 KILOWATT = parse_unit_text("kW")
 
@@ -79,13 +76,13 @@ def flexibility(
     planned. `load` loads the solver that completes the plans of a policy. Raises DiagnosticError: GSM4025 for a model
     without a power by slot, GSM4026 for an event outside of the horizon, and as solvers and the data of days do.
     """
-    observer, solver = listener or Listener(), _Solver(backend, options, monitor)
+    observer, solver = listener or Listener(), VariantSolver(backend, monitor=monitor, options=options)
     model = scenario.scenario.model
     method = None if config.baseline is None else BaselineMethod(config.baseline, load, options, monitor)
     days: list[tuple[_BuiltDay, DayPlans]] = []
     warnings: list[Diagnostic] = []
     for number, day in enumerate(config.days, start=1):
-        if solver.stopped:
+        if solver.over:
             break
         observer.begin(f"day {number} of {len(config.days)}: {day.label}")
         with observer.working_context():
@@ -109,10 +106,10 @@ def flexibility(
         with observer.working_context():
             sheds: list[Shed] = []
             try:
-                sheds = [] if solver.stopped else price_sheds(plans, offers / kilo, solver)
+                sheds = [] if solver.over else price_sheds(plans, offers / kilo, solver)
             except DiagnosticError as error:
                 warnings += _failure_warnings(error, built.day)
-            found.append(_flexible_day(built, plans, [] if solver.stopped else sheds, kilo))
+            found.append(_flexible_day(built, plans, [] if solver.over else sheds, kilo))
     first = days[0][0] if days else None
     return Flexibility(
         model=model.name,
@@ -145,26 +142,6 @@ def _failed_day(day: ShedProblem, error: DiagnosticError) -> DayPlans:
 def _failure_warnings(error: DiagnosticError, day: Day) -> list[Diagnostic]:
     note = f"on the day `{day.label}`, whose solves ended with it"
     return [structs.replace(d, severity=Severity.WARNING, notes=(*d.notes, note)) for d in error.diagnostics]
-
-
-class _Solver:
-    """Solves the problems of days, each within the time limit; relaxations by HiGHS if the solver takes none."""
-
-    def __init__(self, backend: Backend, options: SolveOptions, monitor: Monitor | None) -> None:
-        self.backend, self.options, self.monitor = backend, options, monitor
-
-    @property
-    def stopped(self) -> bool:
-        return self.monitor is not None and self.monitor.stop_requested
-
-    def __call__(self, problem: Problem, start: Floats | None, relax: bool) -> Solution:
-        backend, options = self.backend, self.options
-        if relax:
-            if not backend.capabilities.continuous:
-                backend, options = registered_backend(DEFAULT), structs.replace(options, extra={})
-            problem = relax_integers(problem, backend)
-            options = structs.replace(options, tighten=False, heuristic="off", decompose="off")
-        return solve_problem(problem, backend, options, start, self.monitor)
 
 
 def _are_scenarios(days: Sequence[Day]) -> bool:
@@ -274,3 +251,37 @@ def _day_offer(built: _BuiltDay, plans: DayPlans, shed: Shed, moves: Moves | Non
 def _event_labels(built: _BuiltDay) -> tuple[str, ...]:
     labels = built.built.instance.store.universes[built.model.slots].labels
     return tuple(str(labels[at]) for at in np.flatnonzero(built.event.slots).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class BaselineMethod:
+    """The method that makes the plans without the event; `load` loads the solver that completes plans of policies."""
+
+    name: str
+    load: Callable[[str], Backend]
+    options: SolveOptions
+    monitor: Monitor | None = None
+
+    def plan(self, scenario: SelectedScenario, extended: Problem) -> Baseline:
+        """Return the plan for a scenario as a point of its extended problem.
+
+        A plan that violates the model is none. Raises DiagnosticError as `choose_method` and `solve_scenario` do.
+        """
+        method = choose_method(scenario.workspace, self.name, scenario.scenario.model, load=self.load)
+        config = SolveConfig(scenario=scenario, method=method, options=self.options)
+        solved = solve_scenario(config, monitor=self.monitor).solution
+        solved.close()
+        point = None
+        if solved.point is not None and solved.status is not Status.BROKEN:
+            point = _point_of(extended, solved.problem, solved.point)
+        return Baseline(point, solved.status, solved.reason, None)
+
+
+def _point_of(extended: Problem, problem: Problem, point: Floats) -> Floats:
+    """The point with the same values of the variables in a problem with more variables; others are 0."""
+    found = np.zeros(extended.columns)
+    known = {family.name: family for family in extended.variables}
+    for family in problem.variables:
+        target = known[family.name]
+        found[target.first + target.domain.locate(family.domain.columns())] = point[family.slice]
+    return complete(extended.definitions, found)

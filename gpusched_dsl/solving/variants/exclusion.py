@@ -1,9 +1,8 @@
-"""Rows that leave the other solutions: none of those found so far, none much worse than the best, fewer equal ones."""
+"""Rows that leave the other solutions: none of those found so far, and fewer equal ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,21 +12,11 @@ from gpusched_dsl.ir.arrays import Codes, Floats, Int32s, Ints
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.solving.alternatives.compared import Compared
-from gpusched_dsl.solving.alternatives.symmetry import Symmetry
-from gpusched_dsl.solving.lexicographic import KeptObjective, stage_problem
+from gpusched_dsl.solving.variants.same import Compared, Symmetry
 
 # No author can write these names.
 OTHER, ABOVE, BELOW, USED = "(another solution)", "(a larger value)", "(a smaller value)", "(used up to here)"
 MOST_COLUMNS = 1_000_000  # that are added against equal solutions; beyond, these are found and dropped
-ROUNDING = 1e-9
-
-
-def with_cutoff(problem: Problem, worst: float) -> Problem:
-    """The problem with the first objective at most (maximised: at least) `worst`."""
-    first = problem.objectives[0]
-    kept = stage_problem(problem, first, [KeptObjective(first, worst)], ROUNDING)
-    return replace(kept, objectives=problem.objectives)
 
 
 def exclude_points(problem: Problem, compared: Compared, points: Sequence[Floats], symmetry: Symmetry) -> PassResult:

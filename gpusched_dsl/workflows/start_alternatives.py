@@ -16,8 +16,7 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.simulation.world import DONE, WAITING
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
-from gpusched_dsl.workflows.starts.candidates import Values, candidates
-from gpusched_dsl.workflows.starts.changes import ChangedRun, StartChange, have_ended
+from gpusched_dsl.workflows.start_changes import ChangedRun, StartChange, Values, candidates, have_ended
 
 SAMPLES = 20  # of every change
 MOST_SHOWN = 12

@@ -1,21 +1,90 @@
-"""The solves of one day: the baseline, the largest shed, and the least cost of a shed with its marginal prices."""
+"""The solves of a day with an offered shed of power: the baseline, the largest shed, the least cost and its prices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.problem import Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.variants import with_bounds, with_fixed, with_sides
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.flexibility.shed_problem import ShedProblem
+from gpusched_dsl.solving.lexicographic import with_cutoff
 from gpusched_dsl.solving.sensitivity import sensitivity_of
 from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.variants.solver import VariantSolver
 
-Solve = Callable[[Problem, Floats | None, bool], Solution]  # problem, start, whether to relax integers
+NOISE = 1e-6  # of the largest power: a smaller shed is none
+
+
+@dataclass(frozen=True, eq=False)
+class ShedProblem:
+    """A problem with a column `shed` and for each slot a row `power + shed <= 0`, in the order of the slots.
+
+    Only the rows of the slots of the event are required, with the power of the baseline on their right-hand side. All
+    problems that this class returns have the same columns, so a point of one is a start of the others. `decisions` are
+    the binary columns of the placement of jobs, if it is one of binaries.
+    """
+
+    problem: Problem
+    shed: int
+    rows: Ints
+    event: Bools
+    decisions: Ints
+
+    @property
+    def sign(self) -> float:
+        """1 if the objective is minimised, -1 if it is maximised: a change times this is a cost."""
+        return 1.0 if self.problem.objectives[0].sense == "minimize" else -1.0
+
+    def power(self, point: Floats) -> Floats:
+        """Return the power of each slot at a point."""
+        rows = self.rows
+        found: Floats = self.problem.matrix.activity(point)[rows] - point[self.shed] - self.problem.row_upper[rows]
+        return found
+
+    def shed_of(self, baseline: Floats, point: Floats) -> float:
+        """Return what a point sheds in every slot of the event: the smallest reduction, at least 0."""
+        event = baseline[self.event]
+        least = float((event - self.power(point)[self.event]).min())
+        return least if least > NOISE * max(1.0, float(np.abs(event).max())) else 0.0
+
+    def cost(self, point: Floats) -> float:
+        return self.problem.objectives[0].value(point)
+
+    def without_event(self) -> Problem:
+        """The problem of the baseline: nothing is shed."""
+        return self._with(np.full(len(self.rows), np.inf), 0.0, 0.0)
+
+    def at(self, baseline: Floats, shed: float) -> Problem:
+        """The problem of the least cost of a plan that sheds this much."""
+        return self._with(self._sides(baseline), shed, shed)
+
+    def most(self, baseline: Floats) -> Problem:
+        """The problem of the largest shed."""
+        largest = Objective("maximize", (Term(None, np.array([self.shed], dtype=np.int32), np.ones(1)),), name="shed")
+        return replace(self._with(self._sides(baseline), 0.0, np.inf), objectives=(largest,))
+
+    def fewest_moves(self, baseline: Floats, plan: Floats, shed: float, cost: float) -> Problem:
+        """The problem of the fewest decisions that differ from those of a plan, at no more than this cost."""
+        planned = np.rint(plan[self.decisions])
+        differing = Term(None, self.decisions.astype(np.int32), 1.0 - 2.0 * planned, float(planned.sum()))
+        moves = Objective("minimize", (differing,), name="moves")
+        return replace(with_cutoff(self.at(baseline, shed), cost), objectives=(moves,))
+
+    def fix_columns(self, point: Floats, columns: Ints) -> ShedProblem:
+        """The same with the values of some columns as at a point: what is decided before the notice."""
+        values = np.where(self.problem.integer[columns], np.rint(point[columns]), point[columns])
+        return replace(self, problem=with_fixed(self.problem, columns, values))
+
+    def _sides(self, baseline: Floats) -> Floats:
+        sides: Floats = np.where(self.event, self.problem.row_upper[self.rows] + baseline, np.inf)
+        return sides
+
+    def _with(self, sides: Floats, least: float, most: float) -> Problem:
+        return with_bounds(with_sides(self.problem, self.rows, upper=sides), [self.shed], least, most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,20 +138,19 @@ class DayPlans:
         return None if self.baseline is None else self.day.cost(self.baseline)
 
 
-def plan_day(day: ShedProblem, before_notice: Ints, solve: Solve, given: Baseline | None = None) -> DayPlans:
+def plan_day(day: ShedProblem, before_notice: Ints, solver: VariantSolver, given: Baseline | None = None) -> DayPlans:
     """Solve the baseline (unless it is given), then the largest shed with the columns `before_notice` as in it.
 
     Raises DiagnosticError as `solve_problem` does.
     """
-    found = _cheapest_baseline(day, solve) if given is None else given
+    found = _cheapest_baseline(day, solver) if given is None else given
     if found.point is None:
         return DayPlans(day, found.status, found.reason, None, None, None, None, 0.0, None)
     baseline = found.point
     power = day.power(baseline)
     if len(before_notice):
         day = day.fix_columns(baseline, before_notice)
-    largest = solve(day.most(power), baseline, False)
-    largest.close()
+    largest = solver.solve(day.most(power), baseline)
     point = baseline if largest.point is None else largest.point
     most = day.shed_of(power, point)
     if most == 0.0:
@@ -91,13 +159,12 @@ def plan_day(day: ShedProblem, before_notice: Ints, solve: Solve, given: Baselin
     return DayPlans(day, found.status, found.reason, baseline, found.bound, power, point, most, known)
 
 
-def _cheapest_baseline(day: ShedProblem, solve: Solve) -> Baseline:
-    solved = solve(day.without_event(), None, False)
-    solved.close()
+def _cheapest_baseline(day: ShedProblem, solver: VariantSolver) -> Baseline:
+    solved = solver.solve(day.without_event())
     return Baseline(solved.point, solved.status, solved.reason, solved.bound)
 
 
-def price_sheds(plans: DayPlans, offers: Floats, solve: Solve) -> list[Shed]:
+def price_sheds(plans: DayPlans, offers: Floats, solver: VariantSolver) -> list[Shed]:
     """Return the cheapest plans for increasing offers; where an offer exceeds `most`, `most` is shed.
 
     A plan for a larger shed is also one for a smaller shed, and a bound for a smaller shed also one for a larger shed,
@@ -112,7 +179,7 @@ def price_sheds(plans: DayPlans, offers: Floats, solve: Solve) -> list[Shed]:
         if found and found[-1].amount == amount:
             found.append(found[-1])
             continue
-        shed = _cheapest(plans, power, amount, known, solve)
+        shed = _cheapest(plans, power, amount, known, solver)
         known = shed.point
         found.append(shed)
     found.reverse()
@@ -124,25 +191,23 @@ def price_sheds(plans: DayPlans, offers: Floats, solve: Solve) -> list[Shed]:
     return found
 
 
-def _cheapest(plans: DayPlans, power: Floats, amount: float, known: Floats, solve: Solve) -> Shed:
+def _cheapest(plans: DayPlans, power: Floats, amount: float, known: Floats, solver: VariantSolver) -> Shed:
     """Solve for one amount, from a plan that sheds at least as much."""
     day = plans.day
     problem = day.at(power, amount)
     start = known.copy()
     start[day.shed] = amount
-    solved = solve(problem, start, False)
-    solved.close()
+    solved = solver.solve(problem, start)
     point = start
     if solved.point is not None and day.sign * (day.cost(solved.point) - day.cost(start)) <= 0:
         point = solved.point
-    relaxed = solve(problem, None, True)
-    relaxed.close()
+    relaxed = solver.solve_relaxed(problem)
     cost = _added_cost(day, plans, day.cost(point))
     assert cost is not None
     return Shed(
         amount,
         point,
-        _with_few_moves(plans, power, amount, point, solve),
+        _with_few_moves(plans, power, amount, point, solver),
         cost,
         _added_cost(day, plans, solved.bound),
         _price(day, replace(solved, problem=problem, point=point, session=None)),
@@ -151,7 +216,7 @@ def _cheapest(plans: DayPlans, power: Floats, amount: float, known: Floats, solv
     )
 
 
-def _with_few_moves(plans: DayPlans, power: Floats, amount: float, point: Floats, solve: Solve) -> Floats:
+def _with_few_moves(plans: DayPlans, power: Floats, amount: float, point: Floats, solver: VariantSolver) -> Floats:
     """Return a plan of the same cost with as few other decisions than the baseline as the solver finds."""
     day, baseline = plans.day, plans.baseline
     assert baseline is not None
@@ -159,8 +224,7 @@ def _with_few_moves(plans: DayPlans, power: Floats, amount: float, point: Floats
     moves = float(np.abs(np.rint(point[day.decisions]) - planned).sum())
     if moves <= 1:
         return point
-    solved = solve(day.fewest_moves(power, baseline, amount, day.cost(point)), point, False)
-    solved.close()
+    solved = solver.solve(day.fewest_moves(power, baseline, amount, day.cost(point)), point)
     if solved.point is None or float(np.abs(np.rint(solved.point[day.decisions]) - planned).sum()) >= moves:
         return point
     return solved.point

@@ -15,6 +15,7 @@ from gpusched_dsl.ir.deadline import INTERRUPT, Deadline
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.solving.relaxation import relax_integers
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 
@@ -26,6 +27,7 @@ LEAST_SECONDS = 1.0
 FIRST_TRY = 0.25
 MOST = 0.7  # of the time, for a problem itself
 GAP = 1e-6
+LINEAR = "highs"
 
 
 class Feasibility(StrEnum):
@@ -64,10 +66,10 @@ class VariantSolver:
             self._backend = self._backend()
         return self._backend
 
-    def of(self, backend: Backend) -> VariantSolver:
-        """Return another solver with the same clock."""
+    def of(self, backend: Backend, options: SolveOptions | None = None) -> VariantSolver:
+        """Return another solver, or one with other options, with the same clock."""
         other = copy(self)
-        other._backend = backend
+        other._backend, other.options = backend, options or self.options
         return other
 
     @property
@@ -88,6 +90,14 @@ class VariantSolver:
         if found.reason == INTERRUPT:
             self.clock.interrupt()
         return found
+
+    def solve_relaxed(self, problem: Problem) -> Solution:
+        """Solve a variant without integers: by HiGHS if the solver takes no continuous columns."""
+        solver = self
+        if not self.backend.capabilities.continuous:
+            solver = self.of(backend_named(LINEAR), structs.replace(self.options, extra={}))
+        options = structs.replace(solver.options, tighten=False, heuristic="off", decompose="off")
+        return solver.of(solver.backend, options).solve(relax_integers(problem, solver.backend))
 
     def attempt(self, problem: Problem) -> Solution | None:
         """Solve a variant; None for a solver that fails."""

@@ -1,23 +1,73 @@
-"""Days as callers name them: values of settings, `seed=1..20`, or a table with a row per day."""
+"""What is asked about the flexibility of a cluster, and its days: values of settings, `seed=1..20`, or a table."""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.workflows.flexibility.config import Day
 
-CODE = "GSM4027"
+NOTHING_TO_ASK = "GSM4025"  # no day, slot or power to compute with
+STEPS = 4
+DAYS = "GSM4027"  # no days, or days that cannot be read
 SCENARIO, LABEL = "scenario", "day"  # columns that are no settings
 MOST_DAYS = 10_000
 _RANGE = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?")  # a text in a setting, not a difference
 _FORM = "write `--days seed=1..20`, `--days scenario=Monday,Tuesday`, or a CSV file with a column per setting"
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A realised day: a scenario (None: the scenario of the question) with settings."""
+
+    label: str
+    scenario: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlexibilityConfig:
+    """The slots of the event, as `68..75` or `17:00..19:00`, the days, and the share of them that must shed.
+
+    `offers` are in kW, or in the unit of a power without a unit; None: `steps` equal parts of what is guaranteed.
+    `power` names the variable or `let` of the power by slot, None if there is only one. `notice` is the time from the
+    announcement to the first slot of the event: slots, or a duration such as `2h`; None: before the first slot.
+    `baseline` is the method of the plans without the event; None: the solver, at least cost.
+    """
+
+    event: str
+    days: tuple[Day, ...]
+    probability: float = 1.0
+    offers: tuple[float, ...] | None = None
+    steps: int = STEPS
+    power: str | None = None
+    notice: str | None = None
+    baseline: str | None = None
+
+    def __post_init__(self) -> None:
+        findings = []
+        if not self.days:
+            findings.append(_wrong("there are no days", "a guarantee needs at least one day: see `--days`"))
+        if not 0.0 < self.probability <= 1.0:
+            message = f"the probability must be above 0 and at most 1, it is {self.probability:g}"
+            findings.append(_wrong(message, "write a share of the days, such as 0.95 or 95%"))
+        offers = (1.0,) if self.offers is None else self.offers
+        if not offers or not all(0.0 < offer < float("inf") for offer in offers):
+            findings.append(_wrong("offers must be positive numbers of kW", "such as `--offers 0.5,1,2`"))
+        if self.steps < 1:
+            findings.append(_wrong("the number of offers must be at least 1", "write `--steps 4`"))
+        if findings:
+            raise DiagnosticError(findings)
+
+
+def _wrong(message: str, help: str) -> Diagnostic:
+    return Diagnostic(NOTHING_TO_ASK, message, help=help)
 
 
 def read_days(texts: Sequence[str]) -> tuple[Day, ...]:
@@ -88,11 +138,11 @@ def _table(path: Path) -> tuple[Day, ...]:
     names = rows[0][1]
     if not all(names) or len(set(names)) < len(names):
         message = f"the first line of `{path}` must have a name for each column, and each name once"
-        raise DiagnosticError([Diagnostic(CODE, message, Cell(str(path), rows[0][0]), help=_FORM)])
+        raise DiagnosticError([Diagnostic(DAYS, message, Cell(str(path), rows[0][0]), help=_FORM)])
     wrong = [at for at, row in rows[1:] if len(row) != len(names)]
     if wrong:
         message = f"line {wrong[0]} of `{path}` has another number of cells than the first line"
-        raise DiagnosticError([Diagnostic(CODE, message, Cell(str(path), wrong[0]), help="write an empty cell")])
+        raise DiagnosticError([Diagnostic(DAYS, message, Cell(str(path), wrong[0]), help="write an empty cell")])
     return tuple(
         _day({name: cell for name, cell in zip(names, row, strict=True) if cell} or {LABEL: f"line {at}"})
         for at, row in rows[1:]
@@ -100,4 +150,4 @@ def _table(path: Path) -> tuple[Day, ...]:
 
 
 def _error(message: str, help: str) -> DiagnosticError:
-    return DiagnosticError([Diagnostic(CODE, message, help=help)])
+    return DiagnosticError([Diagnostic(DAYS, message, help=help)])

@@ -1,1 +1,0 @@
-"""What would start a waiting job earlier, and its effect on the others."""
