@@ -6,7 +6,7 @@ from typing import Any
 
 from gpusched_dsl.reporting.document import finite
 from gpusched_dsl.reporting.flexibility import Flexibility, FlexibleDay
-from gpusched_dsl.solving.flexibility.guarantee import CONFIDENCE
+from gpusched_dsl.solving.variants.guarantee import CONFIDENCE
 from gpusched_dsl.version import __version__
 
 FORMAT = "gsdsl-flexibility/1"
