@@ -28,10 +28,10 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from benchmarks.packages import ROOT, package_folders
 from gpusched_dsl.cli import main as gsdsl
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = tuple(str(ROOT / name) for name in ("gpusched_dsl", "backends"))
+PACKAGES = tuple(map(str, package_folders().values()))
 
 DEADLINE, LASTS = 20.251953125, 45
 NUMBERS = (DEADLINE, -DEADLINE, LASTS - DEADLINE, DEADLINE - LASTS)

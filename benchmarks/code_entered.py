@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.calls_followed import FILES
+from benchmarks.packages import ROOT, package_folders, search_path
 
-ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = {
     "check": ["check", "small.gsm"],
     "solve": ["solve", "small.gsm"],
@@ -64,7 +64,7 @@ def _in_folder(words: list[str]) -> tuple[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in FILES.items():
             (Path(folder) / name).write_text(text.replace(IMPORT, IMPORT + "\n" + RUN), encoding="utf-8")
-        own = {**os.environ, "PYTHONPATH": str(ROOT)}
+        own = {**os.environ, "PYTHONPATH": search_path()}
         before = os.times()
         ended = subprocess.run(words, cwd=folder, env=own, input=EVENT, capture_output=True, text=True, check=False)
         after = os.times()
@@ -87,7 +87,7 @@ def _counted(command: list[str]) -> dict[str, Any]:
 
 def _child(command: list[str]) -> int:
     """Run a command with its calls counted; the last line of the output is the counts."""
-    folders = tuple(str(ROOT / name) + os.sep for name in ("gpusched_dsl", "backends"))
+    folders = tuple(f"{folder}{os.sep}" for folder in package_folders().values())
     entered: set[tuple[str, int, str]] = set()
     changes, last = 0, ""
 
@@ -110,7 +110,7 @@ def _child(command: list[str]) -> int:
         status = gsdsl(command)
     finally:
         sys.setprofile(None)
-    loaded = [module.__file__ for name, module in sys.modules.items() if name.startswith("gpusched_dsl")]
+    loaded = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] in package_folders()]
     modules = {os.path.realpath(file) for file in loaded if file is not None}
     functions: dict[str, int] = {}
     for file, _, _ in entered:

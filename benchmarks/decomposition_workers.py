@@ -16,12 +16,12 @@ from pathlib import Path
 
 from benchmarks.price_aware.week import Week, write
 from gpusched_dsl import load
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.engines.opening import engine_in_use
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.decomposition.engine_pricing import EnginePricer
 from gpusched_dsl.solving.decomposition.pricing import Pricer
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 GAP = 0.01
 

@@ -13,9 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks.packages import ROOT, search_path
+
 SCENARIO = ROOT / "models/capacity_planning/scenarios/gavel_40_jobs.gsm"
 
 PROGRAM = """
@@ -46,7 +46,7 @@ def measure(method: str, wait: float) -> str:
         began = time.time()
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, str(SCENARIO), method, str(wait)],
-            env={**environment, "XDG_CACHE_HOME": cache, "PYTHONPATH": str(ROOT / "python")},
+            env={**environment, "XDG_CACHE_HOME": cache, "PYTHONPATH": search_path()},
             check=True, capture_output=True, text=True,
         )  # fmt: skip
     first, second, (compiled, last) = map(json.loads, done.stdout.splitlines())

@@ -12,12 +12,12 @@ import networkx  # noqa: F401
 import polars  # noqa: F401
 
 from benchmarks.child import Lap
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.build import Permissions, check_solvable, choose_scenario, read_data
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
+from gsdsl_backends.registry import backend
 
 highs, scip = backend("highs"), backend("scip")
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.packages import ROOT, search_path
 from benchmarks.registry import Arm, Case
 
-ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 
 
@@ -102,7 +102,7 @@ def run_python(arguments: Sequence[str], root: Path = ROOT) -> str:
     """
     command = [sys.executable, "-m", *arguments]
     environment = {**os.environ, "GSDSL_COMPILED_KERNELS": "1"}
-    environment["PYTHONPATH"] = str(root)  # the package of the checkout, also for the commands that an arm starts
+    environment["PYTHONPATH"] = search_path(root)  # of the checkout, also for the commands of an arm
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(command, cwd=root, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.child import Lap
-
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks.packages import ROOT, search_path
 
 
 def run(_: Path, lap: Lap, *arguments: str) -> Any:
@@ -17,7 +16,7 @@ def run(_: Path, lap: Lap, *arguments: str) -> Any:
     program = (
         [sys.executable, "-c", ""] if words == ["python"] else [str(Path(sys.executable).with_name("gsdsl")), *words]
     )
-    own = {**os.environ, "PYTHONPATH": str(ROOT)}  # the package of this checkout, not the installed one
+    own = {**os.environ, "PYTHONPATH": search_path()}  # the package of this checkout, not the installed one
     lap("prepare")
     subprocess.run(program, cwd=ROOT, env=own, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     lap("command")

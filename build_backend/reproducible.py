@@ -1,5 +1,8 @@
 """The build backend: that of setuptools, with archives and wheels that depend on the content of the project only.
 
+An editable install puts the folders of all packages on the path. setuptools knows one such folder, or else code that
+finds packages, which type checkers do not run.
+
 setuptools also packs what an earlier build left in `build/lib`, such as modules that were removed since.
 Wheels of setuptools have the time of SOURCE_DATE_EPOCH already. Source archives have the times, owners and order of
 files of the machine that builds them. Here they are written again: sorted, owned by nobody, with that time, or that of
@@ -8,17 +11,20 @@ files of the machine that builds them. Here they are written again: sorted, owne
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import io
 import os
 import shutil
 import tarfile
+import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
 from setuptools import build_meta
 from setuptools.build_meta import (  # noqa: F401 - the other functions of a build backend
-    build_editable,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
@@ -37,6 +43,42 @@ def build_wheel(
     if LEFT_OVER.is_dir():
         shutil.rmtree(LEFT_OVER)
     return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_editable(
+    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+) -> str:
+    """Build the wheel of an editable install, with the folders of all packages on the path."""
+    name = build_meta.build_editable(wheel_directory, config_settings, metadata_directory)
+    wheel = Path(wheel_directory) / name
+    wheel.write_bytes(with_folders(wheel.read_bytes(), package_parents(Path.cwd())))
+    return name
+
+
+def package_parents(project: Path) -> list[Path]:
+    """Return the folders that have a package of a project, from its `package-dir`, without repetitions."""
+    settings = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+    folders = settings["tool"]["setuptools"]["package-dir"].items()
+    return list(dict.fromkeys((project / folder).parent for name, folder in folders if "." not in name))
+
+
+def with_folders(wheel: bytes, folders: list[Path]) -> bytes:
+    """Return an editable wheel whose one path file lists these folders."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(wheel)) as source, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as target:
+        content = {member: source.read(member) for member in source.infolist()}
+        [path_file] = (member.filename for member in content if member.filename.endswith(".pth"))
+        paths = "".join(f"{folder}\n" for folder in folders).encode()
+        digest = base64.urlsafe_b64encode(hashlib.sha256(paths).digest()).rstrip(b"=").decode()
+        for member, data in content.items():
+            if member.filename == path_file:
+                data = paths
+            elif member.filename.endswith(".dist-info/RECORD"):
+                lines = data.decode().splitlines()
+                lines = [line for line in lines if not line.startswith(f"{path_file},")]
+                data = "\n".join([*lines, f"{path_file},sha256={digest},{len(paths)}", ""]).encode()
+            target.writestr(member, data)
+    return written.getvalue()
 
 
 def build_sdist(sdist_directory: str, config_settings: dict[str, Any] | None = None) -> str:

@@ -10,22 +10,12 @@ Nothing heavy is imported until it is used.
 """
 
 from importlib import import_module as _import_module
-from pathlib import Path as _Path
 from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.version import __version__ as __version__
 
-# backends/, grammar/ and models/ lie beside this folder in the repository. Wheels and editable installs map them into
-# the package (pyproject.toml); in a plain checkout the symbolic links in this folder do. A checkout without links is
-# helped here.
-_here = _Path(__file__).resolve().parent
-if not (_here / "backends").is_dir() and (_here.parent / "backends" / "__init__.py").is_file():
-    __path__.append(str(_here.parent))
-
 if TYPE_CHECKING:
     from gpusched_dsl.api import Model, compile, load, loads
-    from gpusched_dsl.backends.exporters import Exporter
-    from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
     from gpusched_dsl.compiling.passes.steps import Analysis, Note, Pass, PassResult, Target
     from gpusched_dsl.data.formats.shape import Dropped, Format, FormatTable, Raw
     from gpusched_dsl.data.sources.settings_file import read_settings
@@ -62,11 +52,13 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.seeds import SeedComparison
     from gpusched_dsl.workflows.estimate import Estimate
     from gpusched_dsl.workflows.why import DecisionExplanation
+    from gsdsl_backends.exporters import Exporter
+    from gsdsl_backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
 
 _HOMES = {
     "Analysis": "gpusched_dsl.compiling.passes.steps",
-    "Backend": "gpusched_dsl.backends.protocol",
-    "Capabilities": "gpusched_dsl.backends.protocol",
+    "Backend": "gsdsl_backends.protocol",
+    "Capabilities": "gsdsl_backends.protocol",
     "ClusterInspection": "gpusched_dsl.inspecting.inspection",
     "Comparison": "gpusched_dsl.reporting.comparison",
     "DataError": "gpusched_dsl.language.diagnostics.errors",
@@ -78,7 +70,7 @@ _HOMES = {
     "Dropped": "gpusched_dsl.data.formats.shape",
     "Estimate": "gpusched_dsl.workflows.estimate",
     "Explanation": "gpusched_dsl.explaining.explanation",
-    "Exporter": "gpusched_dsl.backends.exporters",
+    "Exporter": "gsdsl_backends.exporters",
     "Flexibility": "gpusched_dsl.reporting.flexibility",
     "Format": "gpusched_dsl.data.formats.shape",
     "FormatColumn": "gpusched_dsl.language.scenarios.formats",
@@ -87,7 +79,7 @@ _HOMES = {
     "LiveEventLoop": "gpusched_dsl.interface.live",
     "Model": "gpusched_dsl.api",
     "ModelError": "gpusched_dsl.language.diagnostics.errors",
-    "Monitor": "gpusched_dsl.backends.protocol",
+    "Monitor": "gsdsl_backends.protocol",
     "NamedDistribution": "gpusched_dsl.ir.distributions.named",
     "Note": "gpusched_dsl.compiling.passes.steps",
     "Option": "gpusched_dsl.language.scenarios.formats",
@@ -103,12 +95,12 @@ _HOMES = {
     "RunComparison": "gpusched_dsl.reporting.runs.comparison",
     "RunResult": "gpusched_dsl.reporting.runs.result",
     "SeedComparison": "gpusched_dsl.reporting.runs.seeds",
-    "Session": "gpusched_dsl.backends.protocol",
+    "Session": "gsdsl_backends.protocol",
     "Setting": "gpusched_dsl.interface.scenarios",
     "Severity": "gpusched_dsl.language.diagnostics.diagnostic",
-    "SolveOptions": "gpusched_dsl.backends.protocol",
+    "SolveOptions": "gsdsl_backends.protocol",
     "SolverError": "gpusched_dsl.language.diagnostics.errors",
-    "SolverProgress": "gpusched_dsl.backends.protocol",
+    "SolverProgress": "gsdsl_backends.protocol",
     "SolverResult": "gpusched_dsl.ir.solver_result",
     "Status": "gpusched_dsl.ir.solver_result",
     "Target": "gpusched_dsl.compiling.passes.steps",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Built, Permissions
 from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.engines.opening import engine_in_use
@@ -20,15 +19,16 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_options, plain_seeds
 from gpusched_dsl.workflows.listener import Listener
+from gsdsl_backends.protocol import SolveOptions
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import Monitor
     from gpusched_dsl.engines.protocol import Engine
     from gpusched_dsl.explaining.explanation import Explanation
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.result import Result
     from gpusched_dsl.workflows.solve import SolvedScenario
+    from gsdsl_backends.protocol import Monitor
 
 WarmStart: TypeAlias = Any  # a Result, the path of a JSON result, the name of a policy, {"run": {("j1", "n1"): 1}}
 
@@ -121,10 +121,10 @@ class Model(ModelCampaigns):
         unknown format; DiagnosticError for errors in text and data, for terms that cannot be reformulated, and
         (GSM6008) if the file cannot be written, or has no aggregated form.
         """
-        from gpusched_dsl.backends.export_names import BY_SUFFIX, Targets
-        from gpusched_dsl.backends.exporters import write_problem
         from gpusched_dsl.data.sources.writing import cannot_write, replace_file
         from gpusched_dsl.workflows.exported_form import exported_form
+        from gsdsl_backends.export_names import BY_SUFFIX, Targets
+        from gsdsl_backends.exporters import write_problem
 
         check_values({"export": path, "to": to, "aggregated": aggregated}, optional=("to",))
         target, known = Path(path), Targets()
@@ -374,9 +374,9 @@ class Model(ModelCampaigns):
         DiagnosticError as `solve` does for text, data and names; errors of a single method are in its row.
         """
         clock = Deadline()
-        from gpusched_dsl.backends.isolation.backend import guard
         from gpusched_dsl.workflows.compare import CompareConfig, compare
         from gpusched_dsl.workflows.method import SolverMethod, choose_method
+        from gsdsl_backends.isolation.backend import guard
 
         check_option_values(scenario=scenario, settings=settings, judge=judge, bound=bound, monitor=monitor)
         check_values({"methods": methods})

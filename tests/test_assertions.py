@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from benchmarks.packages import package_folders
+
 ROOT = Path(__file__).resolve().parents[1]
 # What others write when something is wrong, and results that a wrong calculation would give.
 FOREIGN = {"Exception ignored", "-1000000"}
@@ -23,7 +25,8 @@ def trees() -> dict[Path, ast.Module]:
 def sources() -> str:
     """All texts of the product, with literals over several lines as one."""
     kinds = {".py", ".gsm", ".md", ".html", ".js", ".css"}
-    files = [path for folder in ("gpusched_dsl", "backends", "models") for path in (ROOT / folder).rglob("*")]
+    folders = (*package_folders().values(), ROOT / "models")
+    files = [path for folder in folders for path in folder.rglob("*")]
     texts = (path.read_text(encoding="utf-8", errors="replace") for path in files if path.suffix in kinds)
     return "\n".join(re.sub(r'"\s*\n\s*f?"', "", text) for text in texts)
 

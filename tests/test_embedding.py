@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import gpusched_dsl as gs
+from benchmarks.packages import sources
 
 ROOT = Path(__file__).resolve().parents[1]
 # Programs of their own: the command line, `python -m`, servers over standard input and output, worker processes.
@@ -22,18 +23,17 @@ ALLOWED = {
     ("gpusched_dsl/data/sources/parquet_process.py", "os._exit"),
     ("gpusched_dsl/engines/lifetime.py", "os._exit"),
     ("gpusched_dsl/engines/worker.py", "os._exit"),
-    ("backends/isolation/process.py", "os._exit"),
+    ("backends/gsdsl_backends/isolation/process.py", "os._exit"),
     ("gpusched_dsl/policies/kernels/background.py", "global _child"),  # the process that compiles kernels
     ("gpusched_dsl/policies/kernels/compiled.py", "global _ready_seconds"),  # a measure of compiling
-    ("backends/cvxpy/backend.py", "warnings.simplefilter"),  # within `catch_warnings`
+    ("backends/gsdsl_backends/cvxpy/backend.py", "warnings.simplefilter"),  # within `catch_warnings`
 }
 SETTINGS = ("logging.basicConfig", "logging.disable", "random.seed", "np.random.seed")
 WORDS = ("print(", "input(", "exit", "quit(", "abort(", "chdir(", "breakpoint(", "SystemExit", "global ", "logging.",
          "random.seed", "simplefilter")  # fmt: skip
 FILES = [
     path
-    for folder in ("gpusched_dsl", "backends")
-    for path in sorted((ROOT / folder).rglob("*.py"))
+    for path in sources()
     if not path.relative_to(ROOT).as_posix().startswith(PROGRAMS) and path.name != "__main__.py"
 ]
 
@@ -149,7 +149,7 @@ def test_a_former_name_warns() -> None:
 
 
 def test_logs_of_the_program_are_not_silenced(caplog: pytest.LogCaptureFixture) -> None:
-    from gpusched_dsl.backends.cvxpy.backend import silence
+    from gsdsl_backends.cvxpy.backend import silence
 
     with caplog.at_level(logging.INFO), silence():
         logging.getLogger("program").info("still here")

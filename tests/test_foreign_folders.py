@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.packages import sources
+
 MODEL = 'import "gsdsl:capacity_planning/scenarios/figure1.gsm";\n'
 HOSTILE = """import os
 open(os.environ["GSDSL_MARK"], "a").write(__name__ + "\\n")
@@ -47,9 +49,7 @@ def test_nothing_is_imported_from_the_folder(kernels: str, tmp_path: Path) -> No
 
 def test_every_process_ignores_the_working_folder() -> None:
     """Each Python process of the package is started with -P, or with -I, which implies it."""
-    root = Path(__file__).resolve().parents[1]
-    for folder in ("gpusched_dsl", "backends"):
-        for path in (root / folder).rglob("*.py"):
-            for line in path.read_text(encoding="utf-8").splitlines():
-                if "[sys.executable," in line:
-                    assert re.search(r'\[sys.executable, "-[PI]"', line), f"{path}: {line.strip()}"
+    for path in sources():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if "[sys.executable," in line:
+                assert re.search(r'\[sys.executable, "-[PI]"', line), f"{path}: {line.strip()}"

@@ -12,8 +12,8 @@ import networkx as nx
 import pytest
 
 from benchmarks.calls_followed import follow
+from benchmarks.packages import ROOT, package_folders, sources
 
-ROOT = Path(__file__).resolve().parents[1]
 # In the order of the table of docs/design.md: a layer may import those before it.
 LAYERS = [
     "gpusched_dsl.version",
@@ -24,7 +24,7 @@ LAYERS = [
     "gpusched_dsl.profiles",
     "gpusched_dsl.compiling",
     "gpusched_dsl.policies",
-    "gpusched_dsl.backends",
+    "gsdsl_backends",
     "gpusched_dsl.solving",
     "gpusched_dsl.online",
     "gpusched_dsl.reporting",
@@ -47,7 +47,7 @@ IMPORT = re.compile(
 )
 COMMENT = re.compile("#.*")
 PUBLIC_CLASS = re.compile(r"^class ([^\W_]\w*)", re.MULTILINE)
-FOLDERS = {"gpusched_dsl.backends": ROOT / "backends", "gpusched_dsl.grammar": ROOT / "grammar"}
+OUR_OWN = tuple(f"{name}." for name in package_folders())
 
 
 def layer_of(module: str) -> int:
@@ -58,7 +58,8 @@ def layer_of(module: str) -> int:
 def modules() -> list[tuple[str, Path]]:
     found = []
     for layer in LAYERS:
-        folder = FOLDERS.get(layer, ROOT / layer.replace(".", "/"))
+        package, _, rest = layer.partition(".")
+        folder = package_folders()[package].joinpath(*rest.split("."))
         if not folder.is_dir():
             found.append((layer, folder.with_suffix(".py")))
             continue
@@ -113,11 +114,7 @@ def imported(path: Path) -> set[str]:
     names = {module for module, _ in imports(path)}
     # `__version__` is no module
     names |= {f"{module}.{name}" for module, name in imports(path) if module == "gpusched_dsl" and name[:2] != "__"}
-    return {
-        n
-        for n in names
-        if n.startswith("gpusched_dsl.") and not n.startswith(("gpusched_dsl.grammar", "gpusched_dsl.models"))
-    }
+    return {name for name in names if name.startswith(OUR_OWN)}
 
 
 def circles(files: Mapping[str, Path]) -> list[list[str]]:
@@ -147,7 +144,7 @@ def test_no_stage_calls_back_up() -> None:
 
     def layer(function: tuple[str, str]) -> int:
         module = function[0].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        return layer_of(module if module.startswith("gpusched_dsl") else f"gpusched_dsl.{module}")
+        return layer_of(module.removeprefix("backends."))
 
     calls = follow(objects=True).calls
     assert {(caller, called) for caller, called in calls if layer(called) > layer(caller)} == set()
@@ -169,8 +166,7 @@ def test_every_layer_is_looked_at() -> None:
 
 
 def test_every_module_is_looked_at() -> None:
-    files = {*(ROOT / "gpusched_dsl").rglob("*.py"), *(ROOT / "backends").rglob("*.py")}
-    assert {path for _, path in modules()} == files
+    assert {path for _, path in modules()} == set(sources())
 
 
 def test_the_top_is_the_public_face() -> None:

@@ -1,27 +1,24 @@
-"""The wheel contains every package and puts only `gpusched_dsl` on the path."""
+"""The wheel contains every package, and no links are needed to find them."""
 
+import base64
+import hashlib
+import io
 import json
 import re
 import subprocess
-import sys
 import tomllib
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import gpusched_dsl
-from gpusched_dsl.backends.registry import BUILT_IN
+from benchmarks.packages import ROOT, package_folders, sources
 from gpusched_dsl.language.distributions import SPELLINGS
+from gsdsl_backends.registry import BUILT_IN
 
-ROOT = Path(__file__).resolve().parent.parent
-PLACES = {
-    "gpusched_dsl": "gpusched_dsl",
-    "backends": "gpusched_dsl.backends",
-    "docs": "gpusched_dsl.docs",
-    "grammar": "gpusched_dsl.grammar",
-    "models": "gpusched_dsl.models",
-}
+DATA = ("docs", "grammar", "models")  # folders of data beside the package, which a wheel has within it
 
 
 def settings() -> dict:
@@ -29,12 +26,11 @@ def settings() -> dict:
 
 
 def packages_on_disk() -> set[str]:
-    found = set()
-    for folder, package in PLACES.items():
-        for init in (ROOT / folder).glob("**/__init__.py"):
-            parts = init.parent.relative_to(ROOT / folder).parts
-            if folder != "gpusched_dsl" or parts[:1] not in {("backends",), ("grammar",), ("models",)}:
-                found.add(".".join((package, *parts)))
+    found = {f"gpusched_dsl.{name}" for name in DATA}
+    for package, folder in package_folders().items():
+        found.update(
+            ".".join((package, *init.parent.relative_to(folder).parts)) for init in folder.rglob("__init__.py")
+        )
     return found
 
 
@@ -43,35 +39,51 @@ def test_every_package_is_listed() -> None:
 
 
 def test_every_folder_with_python_files_is_a_package() -> None:
-    for folder in PLACES:
-        for file in (ROOT / folder).glob("**/*.py"):
-            if folder == "models" and "data" in file.relative_to(ROOT / folder).parts:
-                continue  # a script that makes the data beside it: run from a checkout, not shipped
-            if folder == "docs" and file.relative_to(ROOT / folder).parts[0] in ("images", "site"):
-                continue  # scripts that make images and the site: run from a checkout, not shipped
-            assert (file.parent / "__init__.py").is_file(), f"{file.parent} has no __init__.py"
+    for file in sources():
+        assert (file.parent / "__init__.py").is_file(), f"{file.parent} has no __init__.py"
+
+
+def test_no_link_is_under_version_control() -> None:
+    listed = subprocess.run(["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert len(listed.splitlines()) > 1000
+    assert [line for line in listed.splitlines() if line.startswith("120000")] == []
 
 
 def test_every_file_of_models_and_grammar_is_package_data() -> None:
     patterns = settings()["tool"]["setuptools"]["package-data"]
     for folder in ("grammar", "models"):
-        shipped = {file for pattern in patterns[PLACES[folder]] for file in (ROOT / folder).glob(pattern)}
+        shipped = {file for pattern in patterns[f"gpusched_dsl.{folder}"] for file in (ROOT / folder).glob(pattern)}
         for file in (ROOT / folder).rglob("*"):
-            if file.is_file() and "__pycache__" not in file.parts and file.name != "__init__.py":
+            if file.is_file() and "__pycache__" not in file.parts:
                 assert file in shipped, f"{file} would be missing from the wheel"
 
 
-def test_no_global_names(tmp_path: Path) -> None:
-    code = "from importlib.util import find_spec as f; print([m for m in ('backends', 'grammar', 'models') if f(m)])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+def test_an_editable_install_hides_no_package_of_others() -> None:
+    """Its folders are on the path: what has an `__init__.py` there would be found in place of a namespace package."""
+    folders = {ROOT, *(folder.parent for folder in package_folders().values())}
+    found = {init.parent for folder in folders for init in folder.glob("*/__init__.py")}
+    assert found == set(package_folders().values())
+    assert not {path.name for folder in folders for path in folder.glob("*.py")}
 
 
-def test_backends_refuses_to_be_a_top_level_package() -> None:
-    code = "import sys; sys.path.insert(0, '.'); import backends"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "gpusched_dsl.backends" in done.stderr
+def test_an_editable_install_has_all_packages_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One path file that lists their folders, which type checkers read; without code, and with a fitting record."""
+    pytest.importorskip("setuptools")
+    monkeypatch.syspath_prepend(str(ROOT / "build_backend"))
+    from reproducible import package_parents, with_folders
+
+    before = tmp_path / "before.whl"
+    with zipfile.ZipFile(before, "w") as wheel:
+        wheel.writestr("__editable__.p-1.pth", "/elsewhere\n")
+        wheel.writestr("p-1.dist-info/RECORD", "__editable__.p-1.pth,sha256=x,11\np-1.dist-info/RECORD,,\n")
+    folders = package_parents(ROOT)
+    assert folders == list(dict.fromkeys(folder.parent for folder in package_folders().values()))
+    with zipfile.ZipFile(io.BytesIO(with_folders(before.read_bytes(), folders))) as wheel:
+        paths = wheel.read("__editable__.p-1.pth")
+        record = wheel.read("p-1.dist-info/RECORD").decode().splitlines()
+    assert paths.decode().splitlines() == [str(folder) for folder in folders]
+    digest = base64.urlsafe_b64encode(hashlib.sha256(paths).digest()).decode().rstrip("=")
+    assert record == ["p-1.dist-info/RECORD,,", f"__editable__.p-1.pth,sha256={digest},{len(paths)}"]
 
 
 def test_version_is_stated_once() -> None:
@@ -89,8 +101,7 @@ def test_the_extension_of_the_editor_has_the_version_of_the_package(name: str) -
 def test_what_is_found_by_name_is_in_files_that_exist() -> None:
     for target in (*BUILT_IN.values(), *(one.made_by for one in SPELLINGS.values())):
         module, _, attribute = target.partition(":")
-        if module.startswith("gpusched_dsl.backends"):
-            module = module.removeprefix("gpusched_dsl.")
-        file = ROOT / (module.replace(".", "/") + ".py")
+        package, *rest = module.split(".")
+        file = package_folders()[package].joinpath(*rest).with_suffix(".py")
         assert file.is_file(), f"{target}: {file} is missing"
         assert re.search(rf"^(class {attribute}\b|{attribute} = )", file.read_text(encoding="utf-8"), re.MULTILINE)

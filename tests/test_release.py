@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.packages import package_folders, sources
 from gpusched_dsl.language.diagnostics.extras import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,10 +41,7 @@ def checkout(target: Path) -> Path:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     for name in filter(None, listed.decode().split("\0")):
         source, copy = ROOT / name, target / name
-        if source.is_symlink():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.symlink_to(os.readlink(source))
-        elif source.is_file():
+        if source.is_file():
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(source.read_bytes())
     return target
@@ -62,7 +60,7 @@ def test_builds_are_equal_and_complete(tmp_path: Path) -> None:
     for one, other in zip(*builds, strict=True):
         assert one.read_bytes() == other.read_bytes(), f"{one.name} depends on the machine"
     names = zipfile.ZipFile(wheel).namelist()
-    assert {n.split("/")[0] for n in names if ".dist-info" not in n} == {"gpusched_dsl"}
+    assert {n.split("/")[0] for n in names if ".dist-info" not in n} == package_folders().keys()
     pages = {f"gpusched_dsl/docs/{p.name}" for p in (ROOT / "docs").glob("*.md")}
     assert pages <= set(names)
     assert {"gpusched_dsl/grammar/gsm.lark", "gpusched_dsl/py.typed"} <= set(names)
@@ -131,12 +129,8 @@ def test_every_extra_is_documented() -> None:
     pages = "".join(p.read_text(encoding="utf-8") for p in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
     for extra in extras - {"dev", "docs", "bench", "browser"}:
         assert f"pip install '.[{extra}]'" in pages, extra
-    sources = "".join(
-        p.read_text(encoding="utf-8") for folder in ("gpusched_dsl", "backends") for p in (ROOT / folder).rglob("*.py")
-    )
-    named = {
-        name for names in re.findall(r"pip install '\.\[([\w,]+)\]'", sources + pages) for name in names.split(",")
-    }
+    texts = "".join(path.read_text(encoding="utf-8") for path in sources())
+    named = {name for names in re.findall(r"pip install '\.\[([\w,]+)\]'", texts + pages) for name in names.split(",")}
     assert named <= extras
 
 
@@ -149,7 +143,7 @@ def test_the_extras_of_messages_are_those_of_the_project() -> None:
 def test_no_message_or_page_names_a_package_index() -> None:
     """The project is on none: `pip install gpusched-dsl` would fail, or install the package of another."""
     index = re.compile(r"pip install ['\"]?gpusched-dsl\b(?!-)|gpusched-dsl\[")
-    folders = ("gpusched_dsl", "backends", "docs", "models", "editors/vscode/src", "deploy", "benchmarks")
+    folders = ("gpusched_dsl", "backends", "edges", "docs", "models", "editors/vscode/src", "deploy", "benchmarks")
     files = [p for folder in folders for p in (ROOT / folder).rglob("*") if p.suffix in (".py", ".md", ".js", ".yaml")]
     for file in [*files, *ROOT.glob("*.md"), *(ROOT / "editors" / "vscode").glob("*.md")]:
         if file.name != "CHANGELOG.md":

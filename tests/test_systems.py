@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.packages import sources
 from gpusched_dsl.data.sources.writing import write_text
 from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.engines.child import Child
@@ -26,7 +27,7 @@ from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.planners.program_process import ProgramProcess
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = sorted(p for folder in ("gpusched_dsl", "backends") for p in (ROOT / folder).rglob("*.py"))
+FILES = sources()
 MODULES = {
     "os": "os/__init__.pyi",
     "signal": "signal.pyi",

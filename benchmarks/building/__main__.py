@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.building.cases import GROWING, generated_cases, random_cases, shipped_cases
-from gpusched_dsl.backends.protocol import SolveOptions, target_of
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable, choose_scenario
 from gpusched_dsl.compiling.passes.pipeline import MOST_ENTRIES, reformulate
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.solving.built import solve_built
+from gsdsl_backends.protocol import SolveOptions, target_of
+from gsdsl_backends.registry import backend
 
 ALLOWED = 1.0  # seconds by which building may take longer than solving
 POWER = 1.5  # with which building may grow

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from benchmarks.child import Lap
 from gpusched_dsl import load
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 DAY = Path(__file__).resolve().parents[2] / "models" / "price_aware" / "scenarios" / "day.gsm"
 GAP = 0.01

@@ -13,8 +13,8 @@ import polars as pl
 
 from benchmarks.child import Lap
 from gpusched_dsl import Model, load
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.reporting.result import Result
+from gsdsl_backends.registry import backend
 
 backend("highs")
 GAP = 1e-4

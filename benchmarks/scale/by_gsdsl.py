@@ -18,12 +18,12 @@ import polars  # noqa: F401
 import gpusched_dsl.compiling.aggregation.components
 import gpusched_dsl.compiling.lowering.ground  # noqa: F401
 from benchmarks.child import Lap
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable, choose_scenario
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.solving.built import solve_built
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend
 
 highs = backend("highs")
 

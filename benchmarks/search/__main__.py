@@ -15,9 +15,9 @@ import sys
 import time
 
 from benchmarks.search.cases import CASES, knapsack
-from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.compiling.build import build, check_solvable, with_problem
 from gpusched_dsl.solving.built import solve_built
+from gsdsl_backends.protocol import SolveOptions, SolverProgress
 
 METHODS = ("search", "highs", "scip", "cpsat")
 SAMPLE = 0.5  # wall seconds in which it is measured how busy the machine is

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from benchmarks.child import Lap
 from gpusched_dsl import load
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "gpu_sharing" / "scenarios" / "cluster_10x20.gsm"
 LIMIT = 600.0  # s

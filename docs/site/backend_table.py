@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from markdown_tables import paragraph, table
 
-from gpusched_dsl.backends.protocol import Capabilities
-from gpusched_dsl.backends.registry import BUILT_IN, backend
 from gpusched_dsl.compiling.passes.steps import INDICATOR, INTEGER_PRODUCT, QUADRATIC_OBJECTIVE
 from gpusched_dsl.ir.definitions import Product
+from gsdsl_backends.protocol import Capabilities
+from gsdsl_backends.registry import BUILT_IN, backend
 
 FIELDS = {
     "integers": "integer variables",

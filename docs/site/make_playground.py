@@ -22,6 +22,7 @@ import lark
 
 import gpusched_dsl
 from gpusched_dsl.cli import main as gsdsl
+from gpusched_dsl.language.data_folders import data_folder
 from gpusched_dsl.language.highlighting.words import word_classes
 
 HERE = Path(__file__).parent
@@ -35,7 +36,8 @@ VENDORED = {
     "temml": ("dist/temml.mjs",),
 }
 # The parts of gsdsl that need no data and no solver; models are importable as `gsdsl:...`.
-PARTS = ("language/**/*.py", "reporting/mathematics/*.py", "grammar/*", "models/*.py", "models/**/*.gsm")
+PARTS = ("language/**/*.py", "reporting/mathematics/*.py")
+DATA = {"grammar": "*", "models": "**/*.gsm"}
 MODULES = ("__init__.py", "version.py", "reporting/__init__.py")
 
 
@@ -79,6 +81,10 @@ def front_end() -> Iterator[tuple[str, Path]]:
         for file in sorted(package.glob(pattern)):
             if file.is_file() and "__pycache__" not in file.parts:
                 yield f"gpusched_dsl/{file.relative_to(package).as_posix()}", file
+    for name, pattern in DATA.items():
+        for file in sorted(data_folder(name).glob(pattern)):
+            if file.is_file():
+                yield f"gpusched_dsl/{name}/{file.relative_to(data_folder(name)).as_posix()}", file
     own = Path(lark.__file__).parent
     for file in sorted(own.rglob("*")):
         if file.suffix in (".py", ".lark"):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from gpusched_dsl.backends.registry import backend, solver_names
 from gpusched_dsl.campaigns.execute import PERFORM, to_stored
 from gpusched_dsl.campaigns.inputs import MISSING
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, lock_text
@@ -23,6 +22,7 @@ from gpusched_dsl.engines.protocol import Done, Engine, Failure, Work
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.diagnostics.extras import is_installed
+from gsdsl_backends.registry import backend, solver_names
 
 
 @dataclass(eq=False)

@@ -9,8 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+
+import gsdsl_backends
+from gpusched_dsl.language.data_folders import data_folder
 
 PIN = "code gsdsl"  # the name among the inputs of a run
 LENGTH = 16  # characters of the hash
@@ -28,7 +32,9 @@ WITHOUT_EFFECT = frozenset(
 def code_fingerprint() -> str:
     """Return the hash of the sources of this process's package; empty for a released wheel. Takes about 0.05 s."""
     package = Path(__file__).parents[1]
-    return "" if is_released(package) else folder_hash(package)
+    if is_released(package):
+        return ""
+    return folders_hash((package, Path(gsdsl_backends.__file__).parent, data_folder("grammar")))
 
 
 def is_released(package: Path) -> bool:
@@ -44,16 +50,17 @@ def is_released(package: Path) -> bool:
     return False
 
 
-def folder_hash(package: Path) -> str:
-    """Return the hash of the names and contents of the sources in a folder that can change a result."""
+def folders_hash(packages: Iterable[Path]) -> str:
+    """Return the hash of the names and contents of the sources in some folders that can change a result."""
     digest = hashlib.sha256()
-    for folder, subfolders, names in os.walk(package, followlinks=True):
-        here = Path(folder).relative_to(package)
-        subfolders[:] = sorted(
-            name for name in subfolders if name != "__pycache__" and (here / name).as_posix() not in WITHOUT_EFFECT
-        )
-        for name in sorted(names):
-            if name.endswith(SOURCES):
-                content = hashlib.sha256((Path(folder) / name).read_bytes()).hexdigest()
-                digest.update(f"{(here / name).as_posix()}\0{content}\n".encode())
+    for package in packages:
+        for folder, subfolders, names in os.walk(package):
+            here = Path(folder).relative_to(package)
+            subfolders[:] = sorted(
+                name for name in subfolders if name != "__pycache__" and (here / name).as_posix() not in WITHOUT_EFFECT
+            )
+            for name in sorted(names):
+                if name.endswith(SOURCES):
+                    content = hashlib.sha256((Path(folder) / name).read_bytes()).hexdigest()
+                    digest.update(f"{package.name}\0{(here / name).as_posix()}\0{content}\n".encode())
     return digest.hexdigest()[:LENGTH]

@@ -10,8 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.text_options import refused_option
 from gpusched_dsl.campaigns.code_fingerprint import code_fingerprint
 from gpusched_dsl.campaigns.inputs import text_digest
 from gpusched_dsl.campaigns.measures import measures_of_run, measures_of_solve
@@ -25,6 +23,8 @@ from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace
 from gpusched_dsl.policies.library import is_policy
 from gpusched_dsl.version import __version__
 from gpusched_dsl.workflows.text_start import StartPolicy
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.text_options import refused_option
 
 PERFORM = "gpusched_dsl.campaigns.execute:perform"  # the function of a worker for tasks
 ENDED_WITH_ERROR = "error"

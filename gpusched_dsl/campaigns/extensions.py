@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from gpusched_dsl.backends.registry import GROUP as BACKENDS
 from gpusched_dsl.compiling.passes.added import PASSES_GROUP, TIGHTENINGS_GROUP
 from gpusched_dsl.data.formats.registry import FORMATS_GROUP, GENERATORS_GROUP
 from gpusched_dsl.ir.definitions.kinds import GROUP as DEFINITIONS
 from gpusched_dsl.language.blocks.policies.rule_table import GROUP as RULES
 from gpusched_dsl.language.distributions import GROUP as DISTRIBUTIONS
 from gpusched_dsl.language.entry_points import providers
+from gsdsl_backends.registry import GROUP as BACKENDS
 
 NAMED = (FORMATS_GROUP, GENERATORS_GROUP, DISTRIBUTIONS)  # a text that uses an addition has its name
 OF_ALL_RUNS = (DEFINITIONS, PASSES_GROUP, TIGHTENINGS_GROUP)  # a text does not name them

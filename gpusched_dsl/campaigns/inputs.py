@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
-from gpusched_dsl.backends.registry import backend, solver_names
 from gpusched_dsl.campaigns.extensions import Extensions
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.data.sources.files import DataFile, FileLimits
@@ -27,6 +26,7 @@ from gpusched_dsl.policies.generic.catalogue import GENERIC
 from gpusched_dsl.policies.library import find_policy
 from gpusched_dsl.version import __version__
 from gpusched_dsl.workflows.text_start import start_of_text
+from gsdsl_backends.registry import backend, solver_names
 
 CHUNK = 1 << 20
 SQLITE = b"SQLite format 3"  # the first bytes of a database

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.isolation.backend import guard
-    from gpusched_dsl.backends.protocol import SolveOptions
     from gpusched_dsl.workflows.compare import CompareConfig, compare
     from gpusched_dsl.workflows.method import SolverMethod, choose_method
+    from gsdsl_backends.isolation.backend import guard
+    from gsdsl_backends.protocol import SolveOptions
 
     _check_targets(options)
     clock, watch = Deadline(), ProgressMonitor(output.note, options.time_limit, for_each=True)

@@ -205,7 +205,7 @@ def _policies(file: str | None) -> list[str]:
 
 
 def _solvers(file: str | None) -> list[str]:
-    from gpusched_dsl.backends.registry import solver_names
+    from gsdsl_backends.registry import solver_names
 
     return list(solver_names())
 

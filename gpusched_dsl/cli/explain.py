@@ -38,10 +38,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _explain_problem(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.explaining.explain import describe, search
     from gpusched_dsl.solving.solve import deadline_of
     from gpusched_dsl.solving.variants.solver import VariantSolver
+    from gsdsl_backends.registry import backend
 
     watch = ProgressMonitor(output.note)
     try:

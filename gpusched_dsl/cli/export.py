@@ -9,8 +9,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from gpusched_dsl.backends.export_names import MATHEMATICS
-from gpusched_dsl.backends.exporters import keeps_objectives, write_problem
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.instance import LoadedProblem, choose_instance, read_settings, read_workspace
@@ -19,6 +17,8 @@ from gpusched_dsl.data.sources.writing import cannot_write, check_writable, repl
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.summary import size_text
+from gsdsl_backends.export_names import MATHEMATICS
+from gsdsl_backends.exporters import keeps_objectives, write_problem
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.selection import SelectedScenario

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.isolation.backend import guard
-    from gpusched_dsl.backends.protocol import SolveOptions
     from gpusched_dsl.workflows.flexibility.asked import FlexibilityConfig, read_days
     from gpusched_dsl.workflows.flexibility.run import flexibility, solver_named
+    from gsdsl_backends.isolation.backend import guard
+    from gsdsl_backends.protocol import SolveOptions
 
     if options.json == options.csv == STDOUT:
         raise CommandLineError(

@@ -22,8 +22,8 @@ from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text, percent_text, seconds_text
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import SolverProgress
     from gpusched_dsl.cli.output import Output
+    from gsdsl_backends.protocol import SolverProgress
 
 REFRESHES_PER_SECOND = 8
 SPINNER = 3  # characters before the line

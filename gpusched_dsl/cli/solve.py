@@ -41,7 +41,7 @@ from gpusched_dsl.workflows.option_rules import as_flag
 from gpusched_dsl.workflows.solve import WITHIN, AlternativesConfig, SolveConfig, solve_compiled, solve_scenario
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import SolveOptions
+    from gsdsl_backends.protocol import SolveOptions
 
 DISTRIBUTED = "blocks that a solver prices (`decompose by`) and the controllers of policies (`split`)"
 SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, "scip": {"display/verblevel": 4}}
@@ -108,8 +108,8 @@ def _alternatives(options: argparse.Namespace) -> AlternativesConfig | None:
 
 def _method(instance: SelectedScenario | LoadedProblem, options: argparse.Namespace) -> Method:
     """Return the solver or policy of `--method`. With `--verbose`, a solver runs in this process."""
-    from gpusched_dsl.backends.isolation.backend import guard
-    from gpusched_dsl.backends.registry import backend
+    from gsdsl_backends.isolation.backend import guard
+    from gsdsl_backends.registry import backend
 
     load = backend if options.verbose else guard
     if isinstance(instance, LoadedProblem):
@@ -221,7 +221,7 @@ def _check_targets(options: argparse.Namespace) -> None:
 
 
 def _solver_options(options: argparse.Namespace) -> SolveOptions:
-    from gpusched_dsl.backends.protocol import SolveOptions
+    from gsdsl_backends.protocol import SolveOptions
 
     extra = solver_options(options.solver_option)
     if options.verbose:

@@ -31,7 +31,7 @@ from gpusched_dsl.workflows.watched_files import WatchedFiles
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from gpusched_dsl.backends.protocol import SolverProgress
+    from gsdsl_backends.protocol import SolverProgress
 
 REFRESHES_PER_SECOND = 4
 NOTHING_TO_SOLVE = ("GSM6005", "GSM6006")
@@ -131,8 +131,8 @@ def _solve(
     workspace: Workspace,
     found: Diagnostics,
 ) -> WatchRound:
-    from gpusched_dsl.backends.isolation.backend import guard
-    from gpusched_dsl.backends.protocol import SolveOptions
+    from gsdsl_backends.isolation.backend import guard
+    from gsdsl_backends.protocol import SolveOptions
 
     selected = open_scenario(options, Output(quiet=True))
     method = choose_method(workspace, options.method, selected.scenario.model, load=guard)

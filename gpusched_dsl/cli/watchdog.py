@@ -148,7 +148,7 @@ class _Process:
 
 def watch_options(options: argparse.Namespace, output: Output) -> None:
     """Start a watchdog at once if options limit the time or the memory of the complete command."""
-    from gpusched_dsl.backends.registry import solver_names
+    from gsdsl_backends.registry import solver_names
 
     limit, memory = getattr(options, "memory_limit", None), None
     time = getattr(options, "time_limit", None) if options.command == "solve" else None

@@ -16,8 +16,8 @@ from gpusched_dsl.policies.library import is_policy
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.backends.registry import backend
     from gpusched_dsl.solving.variants.solver import VariantSolver
+    from gsdsl_backends.registry import backend
 
     check_targets(options.json)
     judge, path = backend(options.judge), Path(options.file)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.backends.interrupt import Control, CtrlC
 from gpusched_dsl.compiling.gangs import gang_rows
 from gpusched_dsl.data.chunks import DataChunk
 from gpusched_dsl.data.sources.python_values import pieces_of
@@ -44,6 +43,7 @@ from gpusched_dsl.reporting.runs.comparison import RunComparison, RunTrial
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.reporting.runs.summary import broken_text
 from gpusched_dsl.workflows.trials import run_in_turn
+from gsdsl_backends.interrupt import Control, CtrlC
 
 NOTHING = "GSM5411"
 

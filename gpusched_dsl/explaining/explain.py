@@ -9,8 +9,6 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, target_of
-from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
 from gpusched_dsl.compiling.passes.contradiction import NAME as CONTRADICTION
@@ -30,6 +28,8 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.options import unknown_passes
 from gpusched_dsl.solving.variants.solver import Feasibility, VariantSolver
+from gsdsl_backends.protocol import Backend, Monitor, target_of
+from gsdsl_backends.registry import backend as backend_named
 
 DEFAULT_SECONDS = 60.0
 LINEAR = "highs"  # solves linear sub-problems where the backend cannot

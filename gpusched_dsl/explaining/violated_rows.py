@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.explaining.conflict_diagnostics import MOST_CHANGES, relaxation_text
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.propagation import contradiction
@@ -23,6 +22,7 @@ from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.solving.variants.solver import VariantSolver
+from gsdsl_backends.protocol import Backend
 
 LARGE = 1_000_000  # nonzeros
 MANY_ROWS = 10_000  # from so many on, single constraints are relaxed before all rows together

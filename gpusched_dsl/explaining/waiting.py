@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -52,6 +51,7 @@ from gpusched_dsl.reporting.waiting import (
 )
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.variants.solver import VariantSolver
+from gsdsl_backends.protocol import Backend
 
 SECONDS = 3.0  # for all jobs of a plan
 MOST_JOBS = 50

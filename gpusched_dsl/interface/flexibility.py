@@ -11,8 +11,8 @@ from gpusched_dsl.interface.scenarios import Setting
 from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number, plain_options
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import Monitor
     from gpusched_dsl.reporting.flexibility import Flexibility
+    from gsdsl_backends.protocol import Monitor
 
 
 class ModelFlexibility(ModelRuns):
@@ -58,9 +58,9 @@ class ModelFlexibility(ModelRuns):
         without a power by slot, without a day, or with a probability outside (0, 1], GSM4026 for an event outside of
         the horizon, GSM4027 for days that cannot be read; and as `solve` does.
         """
-        from gpusched_dsl.backends.protocol import SolveOptions
         from gpusched_dsl.workflows.flexibility.asked import FlexibilityConfig, plain_days, read_days
         from gpusched_dsl.workflows.flexibility.run import flexibility, solver_named
+        from gsdsl_backends.protocol import SolveOptions
 
         check_option_values(
             scenario=scenario, settings=settings, solver_options=solver_options, method=method, monitor=monitor

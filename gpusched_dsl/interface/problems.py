@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_options
+from gsdsl_backends.protocol import SolveOptions
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import Monitor
     from gpusched_dsl.reporting.result import Result
+    from gsdsl_backends.protocol import Monitor
 
 
 def problem_to_json(problem: Problem) -> bytes:
@@ -73,10 +73,10 @@ def solve(
     for wrong claims of the solver, and (GSM6016) for a policy, which needs a model.
     """
     clock = Deadline()
-    from gpusched_dsl.backends.registry import backend as registered_backend
     from gpusched_dsl.solving.methods import refuse_policy
     from gpusched_dsl.workflows.solve import solve_compiled
     from gpusched_dsl.workflows.warm_start import read_entries
+    from gsdsl_backends.registry import backend as registered_backend
 
     _check_problem(problem)
     name = backend if method is None else method

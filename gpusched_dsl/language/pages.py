@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from pathlib import Path
 
+from gpusched_dsl.language.data_folders import data_folder
+
+PAGES = "docs"
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _HEADING = re.compile(r"^(#{2,6}) (.+)$")
 
 
 def page_titles() -> dict[str, str]:
     """Return the title of every page by its name, such as `language`, in alphabetical order."""
-    names = sorted(page.name.removesuffix(".md") for page in _folder().iterdir() if page.name.endswith(".md"))
+    names = sorted(page.stem for page in data_folder(PAGES).glob("*.md"))
     found = {name: _TITLE.search(read_page(name)) for name in names}
     return {name: match[1] if match else name for name, match in found.items()}
 
 
 def read_page(name: str) -> str:
     """Return the Markdown text of a page; raise KeyError if there is none of this name."""
-    page = next((page for page in _folder().iterdir() if page.name == f"{name}.md"), None)
+    page = next((page for page in data_folder(PAGES).glob("*.md") if page.stem == name), None)
     if page is None:
         raise KeyError(name)
     return page.read_text(encoding="utf-8")
@@ -57,13 +57,3 @@ def _heading_lines(text: str) -> list[tuple[int, int, str]]:
         elif not in_code and (match := _HEADING.match(line)):
             found.append((number, len(match[1]), match[2].strip()))
     return found
-
-
-def _folder() -> Traversable:
-    try:
-        folder = files("gpusched_dsl.docs")
-        if (folder / "errors.md").is_file():
-            return folder
-    except ModuleNotFoundError:
-        pass
-    return Path(__file__).resolve().parents[2] / "docs"  # a checkout: the pages are beside the package

@@ -6,11 +6,11 @@ import hashlib
 import os
 import re
 import stat
-from importlib.resources import files
 from pathlib import Path
 
 from msgspec import Struct
 
+from gpusched_dsl.language.data_folders import data_folder
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean, suggest
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.diagnostics.similar_names import nearest
@@ -34,7 +34,7 @@ class Place(Struct, frozen=True):
 
 def library_folder() -> Path:
     """The folder of the standard library."""
-    return Path(str(files("gpusched_dsl.models"))).resolve()
+    return data_folder("models")
 
 
 def is_library_name(name: str) -> bool:

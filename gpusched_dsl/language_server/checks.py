@@ -177,8 +177,8 @@ def _methods(workspace: Workspace) -> Collection[str]:
 @cache
 def shipped_methods() -> frozenset[str]:
     """The names of the solvers and of the policies of the library."""
-    from gpusched_dsl.backends.registry import backend_names
     from gpusched_dsl.policies.library import policy_names
+    from gsdsl_backends.registry import backend_names
 
     return frozenset((*backend_names(), *policy_names(Workspace(None))))
 

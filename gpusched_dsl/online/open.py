@@ -239,8 +239,8 @@ def planner_named(workspace: Workspace, method: str, online: CheckedOnline, conf
         if found.portfolio is not None:
             return _portfolio_planner(workspace, found, found.portfolio, online, config)
         return PolicyPlanner(found, config.permissions)
-    from gpusched_dsl.backends.isolation.backend import guard
     from gpusched_dsl.online.planners.solver import SolverPlanner
+    from gsdsl_backends.isolation.backend import guard
 
     guard(found, everything=True)
     return SolverPlanner(found, config.permissions, config.for_solver)

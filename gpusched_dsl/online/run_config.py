@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.data.chunks import DataChunk
+from gsdsl_backends.protocol import SolveOptions
 
 MOST_EVENTS: Final = 10_000_000
 PROGRAM: Final = "program:"

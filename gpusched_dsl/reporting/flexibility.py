@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -22,6 +21,7 @@ from gpusched_dsl.solving.variants.guarantee import (
     probability_of_new_day,
     required_days,
 )
+from gsdsl_backends.protocol import SolveOptions
 
 SAME = 1e-6  # relatively: a day that sheds an offer up to this share of it has shed it
 

@@ -13,7 +13,6 @@ from contextlib import suppress
 import numpy as np
 from msgspec import Struct, structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import INTERRUPT, TIME
@@ -35,6 +34,7 @@ from gpusched_dsl.solving.verification import (
     refuse_worse,
     tidy_point,
 )
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 
 class AcceptedPoint(Struct, frozen=True, eq=False):

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
 from gpusched_dsl.compiling.aggregation.parts import Spread
@@ -34,6 +33,7 @@ from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
 from gpusched_dsl.solving.starts import Entries, point_from, read_entries, warnings_without_column
 from gpusched_dsl.solving.verification import CheckedPoint, check_point
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 # Up to this many nonzeros the problem of all elements is grounded and the plan stated and checked in it; beyond, in the
 # part of it in which the plan is not zero (`support`), which says the same.

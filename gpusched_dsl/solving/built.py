@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -12,6 +10,8 @@ from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, resolve, solve_problem
 from gpusched_dsl.solving.starts import Entries, point_from
 from gpusched_dsl.solving.unfinished import solution_without_problem
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
+from gsdsl_backends.registry import backend as backend_named
 
 
 def solve_built(

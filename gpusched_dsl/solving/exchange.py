@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Exchange, Monitor, SolverProgress
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.map_start import map_start
+from gsdsl_backends.protocol import Exchange, Monitor, SolverProgress
 
 
 def stated_monitor(

@@ -26,7 +26,7 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
     Raises DiagnosticError: GSM4001 there is neither, GSM4016 the policy is for another model, else with all that is
     wrong in its text.
     """
-    from gpusched_dsl.backends.registry import is_concurrent, solver_names
+    from gsdsl_backends.registry import is_concurrent, solver_names
 
     solvers = solver_names()
     if name in solvers or is_concurrent(name):
@@ -47,7 +47,7 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
 
 def refuse_policy(name: str, problem: str) -> None:
     """Raise DiagnosticError (GSM6016) for the name of a policy: it needs a model, and `problem` is a compiled one."""
-    from gpusched_dsl.backends.registry import is_concurrent, solver_names
+    from gsdsl_backends.registry import is_concurrent, solver_names
 
     if not is_concurrent(name) and name not in solver_names() and is_policy(Workspace(None), name):
         message = f"`{name}` is a policy, which needs a `.gsm` file: {problem} is a compiled problem"
@@ -72,9 +72,9 @@ def obstacle_of(workspace: Workspace) -> Callable[[str, CheckedModel], Diagnosti
 
 def known_methods(workspace: Workspace) -> KnownMethods:
     """Return the names of all methods, with those that fit the models of a text."""
-    from gpusched_dsl.backends.registry import solver_names
-    from gpusched_dsl.backends.text_options import refused_option
     from gpusched_dsl.language.blocks.known_methods import KnownMethods
+    from gsdsl_backends.registry import solver_names
+    from gsdsl_backends.text_options import refused_option
 
     solvers = solver_names()
 

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.option_limits import LARGEST_SEED, MOST_THREADS, MOST_WORKERS
 from gpusched_dsl.language.text.durations import has_unit
+from gsdsl_backends.protocol import SolveOptions
 
 VERIFY = ("none", "sample", "rows", "full")
 

@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.passes import names, pipeline
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
@@ -15,6 +14,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.option_limits import MOST_THREADS, THREAD_OPTIONS
 from gpusched_dsl.solving.decomposition.selection import MODES
 from gpusched_dsl.solving.option_values import option_diagnostics
+from gsdsl_backends.protocol import Backend, SolveOptions
 
 HEURISTIC = ("auto", "on", "off")
 

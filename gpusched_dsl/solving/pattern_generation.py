@@ -19,7 +19,6 @@ import numpy as np
 from msgspec import structs
 from scipy import sparse
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
 from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent
 from gpusched_dsl.ir.arrays import Floats
@@ -29,6 +28,7 @@ from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 LINEAR = "highs"  # the relaxations are solved by it, whatever the backend is
 PRECISION = 1e-9  # a reduced cost above minus this, relative to the objective, counts as none

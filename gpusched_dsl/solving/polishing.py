@@ -14,8 +14,6 @@ import time
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Monitor, SolveOptions
-from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.domains import IntervalDomain
@@ -27,6 +25,8 @@ from gpusched_dsl.ir.tolerances import NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.precheck import answer_without_solver
+from gsdsl_backends.protocol import Monitor, SolveOptions
+from gsdsl_backends.registry import backend as backend_named
 
 MOVES = 5
 SOLVER = "highs"

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import INDICATOR
 from gpusched_dsl.ir.problem import Problem
@@ -15,6 +14,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions, target_of
 
 
 def relax_integers(problem: Problem, backend: Backend) -> Problem:

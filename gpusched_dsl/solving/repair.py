@@ -12,8 +12,6 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import Conditions
@@ -23,6 +21,8 @@ from gpusched_dsl.ir.tolerances import FEASIBILITY
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.precheck import answer_without_solver
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
+from gsdsl_backends.registry import backend as backend_named
 
 ALLOWED_LOSS = FEASIBILITY  # of the objective, beside the gap asked for
 

@@ -9,8 +9,6 @@ from contextlib import suppress
 import numpy as np
 from msgspec import Struct, structs
 
-from gpusched_dsl.backends.interrupt import SolverOverran
-from gpusched_dsl.backends.protocol import Advised, Backend, Monitor, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
@@ -39,6 +37,8 @@ from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.second_opinion import is_worth_confirming, with_second_opinion
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, check_bound
+from gsdsl_backends.interrupt import SolverOverran
+from gsdsl_backends.protocol import Advised, Backend, Monitor, Session, SolveOptions
 
 # How much of its value an earlier objective may give up for later ones; the second is for points that a solver found
 # by using up its own feasibility tolerance.

@@ -15,8 +15,6 @@ from typing import Final
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.ir.problem import Problem
@@ -30,6 +28,8 @@ from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_c
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.repair import repair
 from gpusched_dsl.solving.verification import tidy_point
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
+from gsdsl_backends.registry import backend as backend_named
 
 MOST_SECONDS: Final = 1.0  # of the first run: longer ones are not confirmed
 LEAST_SECONDS: Final = 0.1  # for the second run, so that those of a few milliseconds are confirmed, too

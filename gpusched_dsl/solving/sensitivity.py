@@ -7,8 +7,6 @@ from dataclasses import replace
 import numpy as np
 from msgspec import Struct, structs
 
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend as registered_backend
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -16,6 +14,8 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend as registered_backend
 
 LINEAR = "highs"  # solves the linear programs, and ranges them
 NEAR = 1e-6  # how far, relatively, an activity at a side of its row may lie from it
@@ -92,7 +92,7 @@ def _with_fixed_integers(problem: Problem, point: Floats) -> Problem:
 
 def _ranges(problem: Problem, fixed: Bools, options: SolveOptions) -> Ranges | None:
     """Return the ranges that the solver computes for its own copy of a linear program."""
-    from gpusched_dsl.backends.highs.session import HighsSession  # loads the solver
+    from gsdsl_backends.highs.session import HighsSession  # loads the solver
 
     session = HighsSession(problem)
     try:

@@ -21,8 +21,6 @@ import numpy as np
 from msgspec import structs
 from scipy import sparse
 
-from gpusched_dsl.backends.interrupt import Control, CtrlC
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import relative_gap
@@ -31,6 +29,8 @@ from gpusched_dsl.policies.prices.choice_rows import ChoiceRows, all_duals, choi
 from gpusched_dsl.policies.prices.safe_bound import safe_bound
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.restriction import has_point, restrict, solve_part
+from gsdsl_backends.interrupt import Control, CtrlC
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 LEAST_PER_CHOICE = 8  # columns of a choice on average: with fewer, most are kept
 MOST_COUPLING = 500  # rows with prices: a sample must have many more choices

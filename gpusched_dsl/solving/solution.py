@@ -7,7 +7,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from gpusched_dsl.backends.protocol import Backend, Session, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.magnitudes import largest_cost
@@ -15,6 +14,7 @@ from gpusched_dsl.ir.problem import Objective, Problem, Size
 from gpusched_dsl.ir.solver_result import MemberResult, Status, relative_gap
 from gpusched_dsl.ir.verify import ObjectiveValue, TermValue, Tolerances, Verification
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
+from gsdsl_backends.protocol import Backend, Session, SolveOptions
 
 
 class Loading(StrEnum):

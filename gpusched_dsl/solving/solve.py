@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions, target_of
-from gpusched_dsl.backends.registry import backend as backend_named
-from gpusched_dsl.backends.third_party import foreign_failures
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
@@ -27,6 +24,9 @@ from gpusched_dsl.solving.settle_status import settle_status
 from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.structure import same_structure
 from gpusched_dsl.solving.unfinished import unfinished_solution
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions, target_of
+from gsdsl_backends.registry import backend as backend_named
+from gsdsl_backends.third_party import foreign_failures
 
 # Where a smaller part of all columns and rows was there before, a basis of the earlier problem says little: with a
 # quarter of the jobs replaced (40 nodes, 400 jobs) the relaxation takes as long from it as without, with 5 % a third.

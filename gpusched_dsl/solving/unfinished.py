@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import StoppedEarly, grace
@@ -17,6 +16,7 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, check_point
+from gsdsl_backends.protocol import Backend, SolveOptions
 
 
 def unfinished_solution(

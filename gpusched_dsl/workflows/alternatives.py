@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.arrays import unique
 from gpusched_dsl.ir.deadline import Deadline
@@ -23,6 +22,7 @@ from gpusched_dsl.solving.variants.alternatives import find_alternatives, find_o
 from gpusched_dsl.solving.variants.same import CODE, Symmetry, check_distinct, choose_compared, interchangeable_sets
 from gpusched_dsl.solving.variants.solver import VariantSolver
 from gpusched_dsl.workflows.method import Method
+from gsdsl_backends.protocol import Monitor, SolveOptions
 
 MOST_OPTIONS = 50
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from gpusched_dsl.backends.registry import proves
 from gpusched_dsl.language.blocks.campaigns.campaign import RunObstacles
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
 from gpusched_dsl.language.blocks.campaigns.methods import NAMES_METHOD, RUN_OPTIONS, START
@@ -18,6 +17,7 @@ from gpusched_dsl.policies.library import is_policy
 from gpusched_dsl.solving.methods import obstacle_of
 from gpusched_dsl.workflows.option_rules import given_options, option_diagnostics
 from gpusched_dsl.workflows.text_start import start_of_text
+from gsdsl_backends.registry import proves
 
 
 def run_obstacles(workspace: Workspace) -> RunObstacles:

@@ -20,9 +20,9 @@ from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scen
 from gpusched_dsl.language.workspace import Workspace
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import Backend
     from gpusched_dsl.language.blocks.campaigns.campaign import RunObstacles
     from gpusched_dsl.language.blocks.known_methods import KnownMethods
+    from gsdsl_backends.protocol import Backend
 
 # A generator or the online loop may still provide these data: warnings here, errors for `solve`.
 WEAKENED = frozenset({"GSM2001"})
@@ -65,7 +65,7 @@ def _check_models_without_scenarios(
 
 
 def _solver_named(name: str) -> Backend:
-    from gpusched_dsl.backends.registry import backend
+    from gsdsl_backends.registry import backend
 
     return backend(name)
 
@@ -133,8 +133,8 @@ def _ground(
     workspace: Workspace, scenario: CheckedScenario, found: Diagnostics, permissions: Permissions, solver: Backend
 ) -> None:
     """Build the problem as a solve does, and reformulate it for the solver."""
-    from gpusched_dsl.backends.protocol import target_of
     from gpusched_dsl.compiling.passes.pipeline import reformulate
+    from gsdsl_backends.protocol import target_of
 
     try:
         built = build(workspace, scenario, permissions=permissions, aggregated=True)

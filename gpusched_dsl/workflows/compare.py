@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from gpusched_dsl.backends.isolation.backend import is_crash
-from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built, with_counts
 from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.compiling.selection import SelectedScenario
@@ -28,6 +26,8 @@ from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.solve import outcome_text
 from gpusched_dsl.workflows.solve_by_policy import prove_bound, with_own_columns
 from gpusched_dsl.workflows.trials import run_in_turn
+from gsdsl_backends.isolation.backend import is_crash
+from gsdsl_backends.protocol import Monitor, SolveOptions
 
 _Planned: TypeAlias = tuple[Method, int | None]  # a method and its seed
 

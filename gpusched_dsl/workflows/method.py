@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.backends.registry import WITHOUT_PROOFS, proves
-from gpusched_dsl.backends.registry import backend as registered_backend
 from gpusched_dsl.compiling.build import Built, with_counts, with_problem
 from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.ir.deadline import Deadline, limit
@@ -24,6 +21,9 @@ from gpusched_dsl.solving.methods import method_named
 from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.workflows.warm_start import Start, with_plan
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
+from gsdsl_backends.registry import WITHOUT_PROOFS, proves
+from gsdsl_backends.registry import backend as registered_backend
 
 if TYPE_CHECKING:
     from gpusched_dsl.explaining.waiting import WaitingSearch

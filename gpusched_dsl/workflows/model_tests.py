@@ -9,9 +9,6 @@ from enum import StrEnum
 
 from msgspec import structs
 
-from gpusched_dsl.backends.isolation.backend import guard
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import WITHOUT_PROOFS, backend_names, solver_names
 from gpusched_dsl.compiling.build import Built, Permissions, build
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.tests.test_block import (
@@ -29,6 +26,9 @@ from gpusched_dsl.solving.methods import known_methods
 from gpusched_dsl.workflows.assertions import failed_assertions
 from gpusched_dsl.workflows.method import choose_method
 from gpusched_dsl.workflows.solve_by_policy import with_own_columns
+from gsdsl_backends.isolation.backend import guard
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import WITHOUT_PROOFS, backend_names, solver_names
 
 DEFAULT_METHOD = "highs"
 # Codes of a backend that does not support a problem.

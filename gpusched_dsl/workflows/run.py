@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from gpusched_dsl.backends.interrupt import Control, CtrlC
-from gpusched_dsl.backends.protocol import Silent
 from gpusched_dsl.compiling.build import check_solvable
 from gpusched_dsl.ir.deadline import READING, StoppedEarly, limit, stage
 from gpusched_dsl.ir.log import log
@@ -39,6 +37,8 @@ from gpusched_dsl.reporting.runs.seeds import SeedComparison
 from gpusched_dsl.reporting.runs.summary import title
 from gpusched_dsl.workflows.option_rules import check_options
 from gpusched_dsl.workflows.trials import run_in_turn
+from gsdsl_backends.interrupt import Control, CtrlC
+from gsdsl_backends.protocol import Silent
 
 Tell = Callable[[SimulationLoop], None]  # called at the start of a run and after every plan
 Stop = Callable[[], bool]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from msgspec import Struct, structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.provenance import Provenance
@@ -31,6 +30,7 @@ from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.start_from_options import InterruptedMonitor, start_from_options, starts_from_options
 from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with_plan
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 WITHIN = 0.01
 

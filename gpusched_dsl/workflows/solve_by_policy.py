@@ -13,8 +13,6 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.interrupt import Control, CtrlC
-from gpusched_dsl.backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
 from gpusched_dsl.compiling.aggregation.fixed_plan import can_fix, fixed_plan_problem
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues, values_at
@@ -38,6 +36,8 @@ from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.solving.starts import Entries, entries_of_point, read_entries
+from gsdsl_backends.interrupt import Control, CtrlC
+from gsdsl_backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
 
 START_SHARE = 1 / 3  # of the remaining time, for a plan as a warm start
 START_SECONDS = 1.0  # at least, to complete this plan

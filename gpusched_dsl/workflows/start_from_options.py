@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Monitor, Silent, SolveOptions
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.deadline import INTERRUPT, StoppedEarly, limit, remaining_share
@@ -20,6 +19,7 @@ from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.starts import Entries, entries_of_point
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.warm_start import Start
+from gsdsl_backends.protocol import Monitor, Silent, SolveOptions
 
 SHARE = 0.5  # of the remaining time
 MOST_SECONDS = 60.0  # without a time limit

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -19,6 +18,7 @@ from gpusched_dsl.solving.methods import means_policy
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.starts import Entries, entries_of_file, entries_of_mapping, entries_of_point
 from gpusched_dsl.workflows.text_start import StartPolicy
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 # A `Result`, the path of a JSON result, the name of a policy, values by variable, or None.
 WarmStart: TypeAlias = Any

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolverProgress
+from gsdsl_backends.protocol import SolverProgress
 
 TEXT = """\
 model Pack {

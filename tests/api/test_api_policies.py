@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolverProgress
+from gsdsl_backends.protocol import SolverProgress
 
 TEXT = """
 import "gsdsl:capacity_planning/scenarios/figure1.gsm";

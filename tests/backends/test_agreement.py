@@ -13,10 +13,10 @@ import pytest
 from building import INF, Draws, Row, dense_rows, objective, problem
 from solvers import ALL, GENERAL
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 EXACT = SolveOptions(gap=0.0, time_limit=30.0)
 

@@ -12,11 +12,6 @@ import pytest
 from building import INF, at_least, at_most, between, equal, maximize, minimize, problem
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.cpsat import backend as adapter
-from gpusched_dsl.backends.cpsat.finite_bounds import finite_bounds
-from gpusched_dsl.backends.cpsat.grid import grid_steps
-from gpusched_dsl.backends.cpsat.integer_form import integer_form
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics import extras
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -24,6 +19,11 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.cpsat import backend as adapter
+from gsdsl_backends.cpsat.finite_bounds import finite_bounds
+from gsdsl_backends.cpsat.grid import grid_steps
+from gsdsl_backends.cpsat.integer_form import integer_form
+from gsdsl_backends.protocol import SolveOptions
 
 EXACT = SolveOptions(gap=0.0, threads=1)
 

@@ -16,13 +16,13 @@ from problems import CONSTANT, INFEASIBLE, LINEAR, UNBOUNDED, Case
 from test_conformance import check_duals
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.cvxpy.backend import CvxpyBackend, CvxpySession
-from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.options import check_integers
 from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.cvxpy.backend import CvxpyBackend, CvxpySession
+from gsdsl_backends.protocol import SolveOptions, SolverProgress
 
 CLARABEL = SolveOptions(extra={"solver": "clarabel"})
 CLOSE = 1e-6
@@ -148,7 +148,7 @@ def test_a_new_bound_is_compiled() -> None:
 
 
 def test_numbers_of_large_problems_are_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpusched_dsl.backends.cvxpy.formulation.MOST", 0)
+    monkeypatch.setattr("gsdsl_backends.cvxpy.formulation.MOST", 0)
     solved = solve_problem(BARRIER, "cvxpy")
     assert solved.objective == pytest.approx(2.0, abs=CLOSE)
     again = resolve(solved, changed(BARRIER, lower=np.array([2.0, -INF])))

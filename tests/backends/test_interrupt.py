@@ -19,21 +19,21 @@ from building import at_least, many_knapsacks, minimize, problem
 from solvers import ALL
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.highs import run
-from gpusched_dsl.backends.highs.quiet import QuietHighs
-from gpusched_dsl.backends.highs.run import HighsRun
-from gpusched_dsl.backends.interrupt import Control, SolverOverran, run_stoppable
-from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
-from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.highs import run
+from gsdsl_backends.highs.quiet import QuietHighs
+from gsdsl_backends.highs.run import HighsRun
+from gsdsl_backends.interrupt import Control, SolverOverran, run_stoppable
+from gsdsl_backends.protocol import SolveOptions, SolverProgress
+from gsdsl_backends.registry import backend, backend_names
 
 PROGRAM = """
 import json, sys
 sys.path.insert(0, sys.argv[2])
 from building import many_knapsacks
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.backends.isolation.backend import isolate
-from gpusched_dsl.backends.protocol import SolveOptions
+from gsdsl_backends.isolation.backend import isolate
+from gsdsl_backends.protocol import SolveOptions
 
 class Telling:
     told = False
@@ -191,7 +191,7 @@ def test_a_solver_that_was_given_up_is_left_alone(name: str, monkeypatch: pytest
         raise KeyboardInterrupt
 
     module = {"highs": "run", "scip": "backend"}[name]
-    monkeypatch.setattr(f"gpusched_dsl.backends.{name}.{module}.run_stoppable", give_up)
+    monkeypatch.setattr(f"gsdsl_backends.{name}.{module}.run_stoppable", give_up)
     with pytest.raises(KeyboardInterrupt):
         solve_problem(many_knapsacks(), name, SolveOptions(gap=0.0, time_limit=2.0))
     control, thread = running[0]
@@ -285,7 +285,7 @@ class StopAfter:
 
 def test_stop_in_a_box_ends_the_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     """SCIP looks within boxes where the objective may be unbounded; their bounds are not those of the problem."""
-    monkeypatch.setattr("gpusched_dsl.backends.scip.backend.EARLY_SECONDS", 0.2)
+    monkeypatch.setattr("gsdsl_backends.scip.backend.EARLY_SECONDS", 0.2)
     monitor, began = StopAfter(1.0), time.monotonic()
     model = gs.loads(UNCERTAIN)
     start = {"x": {i: float(i == 14) for i in range(1, 15)}}  # else a busy machine finds nothing within 0.2 s
@@ -301,8 +301,8 @@ def test_stop_in_a_box_ends_the_solve(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_very_good_first_point_does_not_shorten_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first run is short, in case the objective is unbounded; the run after it has the time that is left."""
-    monkeypatch.setattr("gpusched_dsl.backends.scip.backend.EARLY_SECONDS", 0.1)
-    monkeypatch.setattr("gpusched_dsl.backends.scip.backend.FAR", 1e-3)  # the point that is given is very good
+    monkeypatch.setattr("gsdsl_backends.scip.backend.EARLY_SECONDS", 0.1)
+    monkeypatch.setattr("gsdsl_backends.scip.backend.FAR", 1e-3)  # the point that is given is very good
     one = gs.loads(UNCERTAIN).ground("S")
     start = np.zeros(one.columns)
     start[0] = 1.0
@@ -315,8 +315,8 @@ def test_a_very_good_first_point_does_not_shorten_the_time_limit(monkeypatch: py
 
 GIVEN_UP = """
 import sys, time
-from gpusched_dsl.backends.highs import run
-from gpusched_dsl.backends.highs.quiet import QuietHighs
+from gsdsl_backends.highs import run
+from gsdsl_backends.highs.quiet import QuietHighs
 from gpusched_dsl.cli import main
 
 run.LATE_SECONDS = 0.2

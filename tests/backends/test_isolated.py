@@ -19,12 +19,12 @@ from crashing_package import package
 from defining import function, nonlinear, of
 from problems import INFEASIBLE, LINEAR
 
-from gpusched_dsl.backends.isolation import backend as module
-from gpusched_dsl.backends.isolation.backend import IsolatedBackend, guard
-from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.isolation import backend as module
+from gsdsl_backends.isolation.backend import IsolatedBackend, guard
+from gsdsl_backends.protocol import SolveOptions, SolverProgress
 
 pytestmark = pytest.mark.skipif(not module.is_supported(), reason="pipes are handed over as POSIX does")
 
@@ -139,7 +139,7 @@ def test_several_threads_get_a_process_each() -> None:
 
 def test_the_process_ends_with_its_parent() -> None:
     program = (
-        "from gpusched_dsl.backends.isolation.backend import IsolatedBackend\nimport os\n"
+        "from gsdsl_backends.isolation.backend import IsolatedBackend\nimport os\n"
         "one = IsolatedBackend('highs')\none.capabilities\nprint(one._processes[0]._child.pid, flush=True)\nos._exit(0)"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
@@ -172,8 +172,8 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from building import many_knapsacks
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.backends.isolation.backend import IsolatedBackend
-from gpusched_dsl.backends.protocol import SolveOptions
+from gsdsl_backends.isolation.backend import IsolatedBackend
+from gsdsl_backends.protocol import SolveOptions
 
 class Telling:
     stop_requested = False

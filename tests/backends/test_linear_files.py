@@ -12,13 +12,13 @@ from drafts import Draft
 from random_problems import random_problem
 from small import small_problem
 
-from gpusched_dsl.backends.files.linearise import comments, linear
-from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem, Target
 from gpusched_dsl.ir.distributions import Exponential
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gsdsl_backends.files.linearise import comments, linear
+from gsdsl_backends.files.lp_mps import write_lp, write_mps
 
 
 def written(problem: Problem, path: Path) -> tuple[str, float]:

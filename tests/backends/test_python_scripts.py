@@ -16,9 +16,9 @@ import pytest
 from msgspec import structs
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.exporters import write_problem
-from gpusched_dsl.backends.files.python_script import write
 from gpusched_dsl.ir.problem import Problem
+from gsdsl_backends.exporters import write_problem
+from gsdsl_backends.files.python_script import write
 
 MODELS = {
     "integer": """

@@ -10,11 +10,11 @@ from building import INF, objective
 from defining import nonlinear, of, power, product
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 NEAR = 1e-5
 

@@ -8,8 +8,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from gpusched_dsl.backends import registry
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gsdsl_backends import registry
 
 
 def test_names() -> None:
@@ -38,9 +38,7 @@ def test_unknown_name_without_a_near_one_lists_all() -> None:
     assert "scip" in finding.help
 
 
-@pytest.mark.parametrize(
-    "value", ["no_such_module_anywhere:Backend", "gpusched_dsl.backends.highs.backend:NoSuchClass"]
-)
+@pytest.mark.parametrize("value", ["no_such_module_anywhere:Backend", "gsdsl_backends.highs.backend:NoSuchClass"])
 def test_backend_that_cannot_be_loaded(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("broken", value, registry.GROUP)
     monkeypatch.setattr(registry, "_known_backends", lambda: {"broken": broken})
@@ -52,7 +50,7 @@ def test_backend_that_cannot_be_loaded(value: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_other_packages_can_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    added = EntryPoint("other", "gpusched_dsl.backends.highs.backend:HighsBackend", registry.GROUP)
+    added = EntryPoint("other", "gsdsl_backends.highs.backend:HighsBackend", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: {"other": added})
     registry._known_backends.cache_clear()
     try:
@@ -63,7 +61,7 @@ def test_other_packages_can_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_names_import_no_solver() -> None:
     code = (
-        "import sys; from gpusched_dsl.backends.registry import backend_names; backend_names();"
+        "import sys; from gsdsl_backends.registry import backend_names; backend_names();"
         "print([m for m in ('numpy', 'polars', 'highspy', 'pyscipopt') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

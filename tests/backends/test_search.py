@@ -13,12 +13,18 @@ import pytest
 from building import INF, Row, at_least, at_most, equal, maximize, minimize, problem
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
-from gpusched_dsl.backends.registry import backend, backend_names, proves
-from gpusched_dsl.backends.search.arrays import arrays_of, first_point, state_at
-from gpusched_dsl.backends.search.backend import SearchBackend
-from gpusched_dsl.backends.search.kernels.annealing import COLD, search
-from gpusched_dsl.backends.search.kernels.jumps import (
+from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions, SolverProgress
+from gsdsl_backends.registry import backend, backend_names, proves
+from gsdsl_backends.search.arrays import arrays_of, first_point, state_at
+from gsdsl_backends.search.backend import SearchBackend
+from gsdsl_backends.search.kernels.annealing import COLD, search
+from gsdsl_backends.search.kernels.jumps import (
     ASPIRES,
     BEST,
     CHANGED,
@@ -30,12 +36,6 @@ from gpusched_dsl.backends.search.kernels.jumps import (
     WORK,
     cheap_member,
 )
-from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.solve import solve_problem
 
 ROOT = Path(__file__).parents[2]
 STEPS = SolveOptions(extra={"steps": 1_500})

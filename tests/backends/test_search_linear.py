@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from building import Row, at_least, at_most, equal, minimize, problem
 
-from gpusched_dsl.backends.protocol import Silent, SolveOptions
-from gpusched_dsl.backends.search import run as search_run
-from gpusched_dsl.backends.search.arrays import (
+from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import Silent, SolveOptions
+from gsdsl_backends.search import run as search_run
+from gsdsl_backends.search.arrays import (
     arrays_of,
     begin_beyond,
     by_reduced_costs,
@@ -19,13 +22,10 @@ from gpusched_dsl.backends.search.arrays import (
     state_at,
     with_own_sides,
 )
-from gpusched_dsl.backends.search.backend import SearchBackend, SearchSession
-from gpusched_dsl.backends.search.kernels.annealing import search
-from gpusched_dsl.backends.search.kernels.jumps import ASPIRES, BEST, HAS_BEST, PAUSE, STEPS, UNTIL, VIOLATED, WORK
-from gpusched_dsl.backends.search.linear import LinearNeighbourhoods
-from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.verify import verify
-from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.search.backend import SearchBackend, SearchSession
+from gsdsl_backends.search.kernels.annealing import search
+from gsdsl_backends.search.kernels.jumps import ASPIRES, BEST, HAS_BEST, PAUSE, STEPS, UNTIL, VIOLATED, WORK
+from gsdsl_backends.search.linear import LinearNeighbourhoods
 
 NONE = np.zeros(0, dtype=np.int64)
 

@@ -10,8 +10,8 @@ from brute import optimum
 from random_terms import LINEARISABLE, NATIVE_OF_SCIP, random_problem
 from solvers import GENERAL
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 EXACT = SolveOptions(gap=0.0, time_limit=60.0)
 

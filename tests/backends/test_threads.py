@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.backends.interrupt import Control, run_stoppable
-from gpusched_dsl.backends.threads import IDLE, SolverThread, SolverThreads
+from gsdsl_backends.interrupt import Control, run_stoppable
+from gsdsl_backends.threads import IDLE, SolverThread, SolverThreads
 
 # `exp(x) - a * x` is least at `x = log(a)`, where it is `a - a * log(a)`.
 MANY_SOLVES = """
@@ -36,7 +36,7 @@ for number in range(70):
 threads = [threading.Thread(target=solve, args=(number,)) for number in range(0, 80, 2)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
-from gpusched_dsl.backends.scip.backend import THREADS
+from gsdsl_backends.scip.backend import THREADS
 assert len(THREADS._threads) <= 32
 print("done")
 """

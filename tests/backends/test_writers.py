@@ -28,15 +28,15 @@ from building import (
 from msgspec import structs
 from problems import CASES, Case
 
-from gpusched_dsl.backends.files import lp_mps
-from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
-from gpusched_dsl.backends.files.names import LP, MPS, entry_names
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, ScalarDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.files import lp_mps
+from gsdsl_backends.files.lp_mps import write_lp, write_mps
+from gsdsl_backends.files.names import LP, MPS, entry_names
+from gsdsl_backends.protocol import SolveOptions
 
 Writer = Callable[[Problem, Path | str | BinaryIO, bool], None]
 WRITERS: dict[str, Writer] = {"mps": write_mps, "lp": write_lp}

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from campaign_files import plan_of, run_in, titles, write_files
 
-from gpusched_dsl.campaigns.code_fingerprint import PIN, code_fingerprint, folder_hash, is_released
+from benchmarks.packages import ROOT, sources
+from gpusched_dsl.campaigns.code_fingerprint import PIN, WITHOUT_EFFECT, code_fingerprint, folders_hash, is_released
 from gpusched_dsl.campaigns.execute import execute
 from gpusched_dsl.campaigns.lockfile import verify
 from gpusched_dsl.campaigns.store import Store
@@ -28,18 +29,18 @@ def package(tmp_path: Path) -> Path:
 
 
 def test_the_hash_is_that_of_sources_with_an_effect(package: Path) -> None:
-    before = folder_hash(package)
+    before = folders_hash([package])
     for name in ("cli/run.py", "reporting/pages/page.py", "models/m.gsm"):
         (package / name).write_text("changed")
     (package / "solving" / "__pycache__").mkdir()
     (package / "solving" / "__pycache__" / "x.py").write_text("")
-    assert folder_hash(package) == before
+    assert folders_hash([package]) == before
     found = {before}
     for name, text in (("solving/run.py", "changed"), ("grammar/gsm.lark", "changed"), ("solving/new.py", "")):
         (package / name).write_text(text)
-        found.add(folder_hash(package))
+        found.add(folders_hash([package]))
     (package / "solving" / "new.py").rename(package / "solving" / "renamed.py")
-    found.add(folder_hash(package))
+    found.add(folders_hash([package]))
     assert len(found) == 5
 
 
@@ -61,6 +62,22 @@ def test_only_wheels_are_known_by_their_version(package: Path, origin: object, r
     if origin is not None:
         (metadata / "direct_url.json").write_text(json.dumps(origin))
     assert is_released(package) is released
+
+
+def test_the_fingerprint_is_that_of_all_packages_with_an_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: set[Path] = set()
+    real = Path.read_bytes
+
+    def recording(path: Path) -> bytes:
+        read.add(path.resolve())
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", recording)
+    code_fingerprint.cache_clear()
+    assert code_fingerprint()
+    files = {path for path in sources() if not any(f"/{name}/" in path.as_posix() for name in WITHOUT_EFFECT)}
+    assert files <= read
+    assert ROOT / "grammar" / "gsm.lark" in read
 
 
 def test_the_fingerprint_of_this_checkout_is_quick() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.backends import registry
 from gpusched_dsl.cli import main
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gsdsl_backends import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = "model M { set I = 1..3; var x[I] binary; minimize n: sum[i in I] x[i]; }\n"

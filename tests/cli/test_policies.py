@@ -253,8 +253,8 @@ def test_ctrl_c_keeps_the_best_plan(rented: Callable[..., Path], tmp_path: Path,
 
 
 def test_how_far_a_policy_is(capsys: pytest.CaptureFixture[str]) -> None:
-    from gpusched_dsl.backends.protocol import SolverProgress
     from gpusched_dsl.cli.progress import ProgressMonitor
+    from gsdsl_backends.protocol import SolverProgress
 
     watch = ProgressMonitor(print)
     watch.begin("Greedy for a start")

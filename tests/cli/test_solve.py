@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gpusched_dsl.backends.protocol import SolverProgress
 from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.compiling.data import instance
 from gpusched_dsl.compiling.lowering import ground as grounding
 from gpusched_dsl.ir.deadline import checkpoint
+from gsdsl_backends.protocol import SolverProgress
 
 Run = Callable[..., object]
 

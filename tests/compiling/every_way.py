@@ -10,8 +10,6 @@ import highspy
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.files.linearise import linear
-from gpusched_dsl.backends.files.lp_mps import write_lp, write_mps
 from gpusched_dsl.cli import main
 from gpusched_dsl.ir.json.codec import to_json
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -20,6 +18,8 @@ from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.reporting.mathematics.formulation import formulation
 from gpusched_dsl.reporting.mathematics.rendering import to_latex, to_markdown
 from gpusched_dsl.reporting.result import Result
+from gsdsl_backends.files.linearise import linear
+from gsdsl_backends.files.lp_mps import write_lp, write_mps
 
 BACKENDS = ("highs", "scip", "cvxpy")
 

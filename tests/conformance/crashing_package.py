@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.backends import registry
-from gpusched_dsl.backends.isolation import backend as isolated
+from gsdsl_backends import registry
+from gsdsl_backends.isolation import backend as isolated
 
 # HiGHS that crashes as the environment says, in the solve, and once only where a file is to remember it.
 PACKAGE = """
 import ctypes, os
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.highs.session import HighsSession
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.highs.session import HighsSession
 
 class Session(HighsSession):
     def solve(self, *args, **more):

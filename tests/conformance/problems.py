@@ -20,10 +20,10 @@ from building import (
     problem,
 )
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.ir.json.codec import from_json
 from gpusched_dsl.ir.problem import Problem
+from gsdsl_backends.protocol import SolveOptions
 
 DATA = Path(__file__).parent / "data"
 EXACT = SolveOptions(gap=0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.backends.registry import backend, backend_names
+from gsdsl_backends.registry import backend, backend_names
 
 # Those that end with a proof; a local search only finds points (`tests/backends/test_search.py`).
 ALL = tuple(name for name in backend_names() if backend(name).capabilities.proves)

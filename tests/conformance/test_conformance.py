@@ -9,11 +9,11 @@ from msgspec import structs
 from nonlinear_problems import NONLINEAR, NOT_CONVEX, NonlinearCase
 from problems import CASES, Case
 
-from gpusched_dsl.backends.protocol import Backend, Capabilities
-from gpusched_dsl.backends.registry import backend, backend_names
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import Backend, Capabilities
+from gsdsl_backends.registry import backend, backend_names
 
 CLOSE = 1e-6
 

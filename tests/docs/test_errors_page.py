@@ -8,6 +8,7 @@ from pathlib import Path
 
 from corpus import FOLDER, corpus
 
+from benchmarks.packages import sources as package_sources
 from gpusched_dsl.language.diagnostics.codes import CODES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -186,8 +187,7 @@ def broken_texts() -> dict[str, list[list[str]]]:
 
 @cache
 def sources() -> dict[str, str]:
-    found = [*(ROOT / "gpusched_dsl").rglob("*.py"), *(ROOT / "backends").rglob("*.py")]
-    return {str(p): p.read_text(encoding="utf-8") for p in found if p.name != "codes.py"}
+    return {str(p): p.read_text(encoding="utf-8") for p in package_sources() if p.name != "codes.py"}
 
 
 def test_each_code_has_its_section() -> None:

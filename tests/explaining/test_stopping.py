@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from building import at_most, equal, problem
 
-from gpusched_dsl.backends.protocol import SolverProgress
 from gpusched_dsl.explaining.conflict import find_conflict
 from gpusched_dsl.explaining.elements import Elements
 from gpusched_dsl.explaining.explain import explain
@@ -14,6 +13,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.solving.variants.solver import VariantSolver
+from gsdsl_backends.protocol import SolverProgress
 
 
 class StopsAfter:

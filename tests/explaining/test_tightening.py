@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 MODEL = """
 model Pack {

@@ -13,9 +13,9 @@ import pytest
 from json_schemas import complaints, published
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.explaining.waiting import WaitingSearch
 from gpusched_dsl.reporting.waiting import CONFLICT, COST, NO_ROOM, NO_WAY, NOT_EXAMINED, TOO_LARGE, WaitingReason
+from gsdsl_backends.registry import backend
 
 MODEL = """
 model Cluster {

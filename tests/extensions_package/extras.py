@@ -10,8 +10,6 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.backends.exporters import Exporter
-from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.data.formats.shape import Dropped, Format, FormatColumn, FormatTable, Option, Raw, Setting
@@ -34,6 +32,8 @@ from gpusched_dsl.policies.workload import NONE, Schedule, Workload
 from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.reporting.reporters import Reporter
 from gpusched_dsl.reporting.result import Result
+from gsdsl_backends.exporters import Exporter
+from gsdsl_backends.protocol import Capabilities, Monitor, SolveOptions
 
 # --- a placing rule ---------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,6 @@ from laws import random_law
 from msgspec import Struct
 from random_problems import random_curves, random_problem
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.definitions import Curves, complete
 from gpusched_dsl.ir.distributions import Distribution, Exponential, Mixture, Normal, Truncated, uniform
 from gpusched_dsl.ir.json.codec import from_json, schema, to_json
@@ -22,6 +21,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 LAWS = (
     Truncated(Mixture((Exponential(3.0), Normal(4.0, 1.0)), np.array([0.25, 0.75])), -np.inf, 9.0),

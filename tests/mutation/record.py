@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 TOOL = 4
-WATCHED = ("gpusched_dsl/", "backends/")
+WATCHED = ("gpusched_dsl/", "backends/gsdsl_backends/")
 
 
 class Recorder:

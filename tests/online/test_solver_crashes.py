@@ -12,13 +12,13 @@ import pytest
 from crashing_package import package
 from online_texts import driver, machines
 
-from gpusched_dsl.backends.isolation import backend as isolated
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.planners.solver import ATTEMPTS, GIVEN_UP, SolverPlanner
+from gsdsl_backends.isolation import backend as isolated
 
 pytestmark = pytest.mark.skipif(not isolated.is_supported(), reason="pipes are handed over as POSIX does")
 __all__ = ["package"]

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, ScalarDomain, Universe
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 JOBS = Universe("Jobs", ("j1", "=2+3"))
 NODES = Universe("Nodes", (4, 7))

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.packages import sources
 from gpusched_dsl.api import compile as compiled
-from gpusched_dsl.backends.protocol import SolverProgress
 from gpusched_dsl.cli import main
 from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import percent_text
+from gsdsl_backends.protocol import SolverProgress
 
 ROOT = Path(__file__).resolve().parents[2]
 # A count in a text whose noun does not follow it: `{len(files)} files`.
@@ -60,12 +61,11 @@ def test_shares(share: float | None, text: str) -> None:
 
 def test_no_count_has_a_noun_that_cannot_follow_it() -> None:
     found = []
-    for folder in ("gpusched_dsl", "backends"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            name = path.relative_to(ROOT).as_posix()
-            if name not in SEVERAL:
-                text = path.read_text(encoding="utf-8")
-                found += [f"{name}: {match.group()}" for match in UNGUARDED.finditer(text)]
+    for path in sources():
+        name = path.relative_to(ROOT).as_posix()
+        if name not in SEVERAL:
+            text = path.read_text(encoding="utf-8")
+            found += [f"{name}: {match.group()}" for match in UNGUARDED.finditer(text)]
     assert found == []
 
 

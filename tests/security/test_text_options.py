@@ -11,7 +11,6 @@ import pytest
 from campaign_files import plan_of, run_in
 from msgspec import structs
 
-from gpusched_dsl.backends.text_options import COMMON, NUMBER, SWITCH, TEXT_OPTIONS, accepts, refused_option
 from gpusched_dsl.campaigns.execute import execute
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
@@ -19,6 +18,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
 from gpusched_dsl.workflows.check import check_all
 from gpusched_dsl.workflows.model_tests import run_tests
+from gsdsl_backends.text_options import COMMON, NUMBER, SWITCH, TEXT_OPTIONS, accepts, refused_option
 
 MODEL = "model M { var x integer >= 1 <= 9;  minimize total: x; }\nscenario S for M { }\n"
 OPTIONS = (
@@ -79,7 +79,7 @@ def test_no_allowed_option_of_an_installed_solver_is_a_text() -> None:
     """One process each: libraries of solvers do not always get on."""
     program = (
         "import sys, json\n"
-        "from gpusched_dsl.backends.text_options import TEXT_OPTIONS\n"
+        "from gsdsl_backends.text_options import TEXT_OPTIONS\n"
         "names = json.loads(sys.stdin.read())\n"
         "def highs():\n"
         "    import highspy; h = highspy.Highs(); h.silent()\n"
@@ -93,7 +93,7 @@ def test_no_allowed_option_of_an_installed_solver_is_a_text() -> None:
         "    import clarabel; p = clarabel.DefaultSettings()\n"
         "    return {n: getattr(p, n) for n in names if hasattr(p, n)}\n"
         "def search():\n"
-        "    from gpusched_dsl.backends.search.backend import DEFAULTS; return dict(DEFAULTS)\n"
+        "    from gsdsl_backends.search.backend import DEFAULTS; return dict(DEFAULTS)\n"
         "known = globals()[sys.argv[1]]()\n"
         "print(json.dumps({n: known[n] if isinstance(known[n], (bool, int, float, str)) else repr(known[n])"
         " for n in names if n in known}))\n"

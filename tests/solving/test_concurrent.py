@@ -19,9 +19,6 @@ from problems import CASES, Case
 from scripted import codes
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.isolation import backend as isolation
-from gpusched_dsl.backends.protocol import Capabilities, Exchange, Monitor, SolveOptions, SolverProgress
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
@@ -30,6 +27,9 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.concurrent.backend import ConcurrentBackend
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.isolation import backend as isolation
+from gsdsl_backends.protocol import Capabilities, Exchange, Monitor, SolveOptions, SolverProgress
+from gsdsl_backends.registry import backend
 
 __all__ = ["package"]
 EXACT = SolveOptions(gap=0.0)

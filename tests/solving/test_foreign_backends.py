@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from gpusched_dsl.api import compile as compiled
-from gpusched_dsl.backends import registry
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.protocol import Backend
 from gpusched_dsl.cli import main
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends import registry
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.protocol import Backend
 
 TEXT = "model M { var x integer >= 0.5 <= 8; var y integer >= 0 <= 8; maximize x + y; constraint k: 2*x + 3*y <= 12; }"
 SCENARIO = " scenario S for M { }"
 SOURCE = """
-from gpusched_dsl.backends.highs.backend import HighsBackend
+from gsdsl_backends.highs.backend import HighsBackend
 
 class Failing(HighsBackend):
     name = "failing"

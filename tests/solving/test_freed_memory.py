@@ -30,7 +30,7 @@ def garbage() -> Iterator[list[object]]:
 def arrays_in(garbage: list[object]) -> list[str]:
     """Return the classes of objects of the package in the garbage that have arrays."""
     gc.collect()
-    own = [o for o in garbage if type(o).__module__.startswith(("gpusched_dsl", "backends"))]
+    own = [o for o in garbage if type(o).__module__.startswith(("gpusched_dsl", "gsdsl_backends"))]
     found = {type(o).__qualname__ for o in own for part in gc.get_referents(o) if isinstance(part, np.ndarray)}
     return sorted(found)
 

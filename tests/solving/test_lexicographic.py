@@ -7,10 +7,10 @@ import pytest
 from brute import feasible_points
 from drafts import Draft
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Objective, Problem, Term
 from gpusched_dsl.solving.lexicographic import value_step
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 EXACT = SolveOptions(gap=0.0)
 

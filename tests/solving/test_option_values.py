@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.solving.option_values import plain_number
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 TEXT = """
 model A { param most; var x integer >= 0 <= 9; maximize gain: x; constraint c: 2 * x <= most; }

@@ -10,14 +10,14 @@ from poles import best_on_grid, random_problem_with_poles
 from scripted import Scripted, codes
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import Capabilities, SolveOptions, SolverProgress
-from gpusched_dsl.backends.scip.backend import ScipBackend
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.refutation import find_feasible_point
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import Capabilities, SolveOptions, SolverProgress
+from gsdsl_backends.scip.backend import ScipBackend
 
 ANY = Capabilities(accepts=ScipBackend.capabilities.accepts)
 # Bounds of SCIP are right within its tolerances, 1e-6 of an objective here.

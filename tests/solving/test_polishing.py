@@ -12,7 +12,6 @@ from msgspec import structs
 from scripted import Scripted, codes, optimal
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.linearisation import linearise, sensitivities
@@ -22,6 +21,7 @@ from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.polishing import polish
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import Capabilities, SolveOptions
 
 TIGHT = Tolerances(1e-10, 1e-10)
 ANY = Capabilities(accepts=frozenset({"product", "power", "exp", "log", "abs", "extreme", "holds", "indicator"}))

@@ -12,7 +12,6 @@ from defining import function, largest, nonlinear, of, power, product
 from msgspec import structs
 from scripted import Scripted, codes, optimal
 
-from gpusched_dsl.backends.protocol import Capabilities, SolveOptions
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem, Target
 from gpusched_dsl.ir.arrays import Floats
@@ -26,6 +25,7 @@ from gpusched_dsl.solving.postsolve import postsolve
 from gpusched_dsl.solving.run import Solving
 from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.protocol import Capabilities, SolveOptions
 
 EXACT = SolveOptions(gap=0.0)
 ANY = Capabilities(accepts=frozenset({"product", "power", "exp", "log", "abs", "extreme", "indicator"}))

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.deadline import limit
 from gpusched_dsl.ir.matrix import Matrix
@@ -23,6 +21,8 @@ from gpusched_dsl.solving import aggregated as folding
 from gpusched_dsl.solving import polishing, repair
 from gpusched_dsl.solving.acceptance import Acceptance
 from gpusched_dsl.solving.repair_time import FIXED_SECONDS, SECONDS_PER_NONZERO, Allowance
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend
 
 PROBLEM = gs.compile(
     """

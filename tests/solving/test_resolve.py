@@ -12,20 +12,20 @@ from labelled import change, random_labelled
 from msgspec import structs
 from solvers import GENERAL
 
-from gpusched_dsl.backends.highs.basis import basis_at
-from gpusched_dsl.backends.highs.loading import load
-from gpusched_dsl.backends.highs.quiet import QuietHighs
-from gpusched_dsl.backends.highs.relaxation import dual_bound, is_feasible, rest_of, undecided_columns
-from gpusched_dsl.backends.highs.run import limit_to
-from gpusched_dsl.backends.highs.session import HighsSession
-from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.changes import changes
 from gpusched_dsl.ir.domains import IntervalDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.solution import Loading, Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.highs.basis import basis_at
+from gsdsl_backends.highs.loading import load
+from gsdsl_backends.highs.quiet import QuietHighs
+from gsdsl_backends.highs.relaxation import dual_bound, is_feasible, rest_of, undecided_columns
+from gsdsl_backends.highs.run import limit_to
+from gsdsl_backends.highs.session import HighsSession
+from gsdsl_backends.highs.warm_resolve import Relaxations, ResolveAttempt
+from gsdsl_backends.protocol import SolveOptions
 
 EXACT = SolveOptions(gap=0.0)
 

@@ -12,19 +12,19 @@ from building import at_least, at_most, maximize, minimize, problem
 from labelled import change, random_labelled
 from msgspec import structs
 
-from gpusched_dsl.backends.highs.basis import Basis
-from gpusched_dsl.backends.highs.quiet import QuietHighs
-from gpusched_dsl.backends.highs.relaxation import dual_bound, rest_of
-from gpusched_dsl.backends.highs.restricted_relaxation import ColumnSelection, RestrictedRelaxation, select_columns
-from gpusched_dsl.backends.highs.session import HighsSession
-from gpusched_dsl.backends.highs.warm_resolve import Relaxations, ResolveAttempt
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.changes import changes
 from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, Universe
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.highs.basis import Basis
+from gsdsl_backends.highs.quiet import QuietHighs
+from gsdsl_backends.highs.relaxation import dual_bound, rest_of
+from gsdsl_backends.highs.restricted_relaxation import ColumnSelection, RestrictedRelaxation, select_columns
+from gsdsl_backends.highs.session import HighsSession
+from gsdsl_backends.highs.warm_resolve import Relaxations, ResolveAttempt
+from gsdsl_backends.protocol import SolveOptions
 
 EXACT = SolveOptions(gap=0.0)
 PLACES = 12

@@ -18,10 +18,6 @@ from msgspec import structs
 from scripted import Scripted, optimal
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends import registry
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.highs.session import HighsSession
-from gpusched_dsl.backends.protocol import Monitor, SolveOptions
 from gpusched_dsl.cli import main
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
@@ -31,6 +27,10 @@ from gpusched_dsl.solving.concurrent.backend import ConcurrentBackend
 from gpusched_dsl.solving.second_opinion import LEAST_SECONDS, MOST_SECONDS
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends import registry
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.highs.session import HighsSession
+from gsdsl_backends.protocol import Monitor, SolveOptions
 
 CONFIRMED = SolveOptions(gap=0.0, threads=1, second_opinion=True)
 ALONE = structs.replace(CONFIRMED, second_opinion=False)

@@ -8,12 +8,12 @@ from building import at_most, maximize, problem
 from drafts import Draft
 from scripted import Scripted
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.definitions import PartialExpectation
 from gpusched_dsl.ir.distributions import Normal
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 
 def knapsack() -> Problem:

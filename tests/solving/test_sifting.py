@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from choice_programs import random_program
 
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status, relative_gap
 from gpusched_dsl.ir.verify import objective_value, verify
@@ -18,6 +16,8 @@ from gpusched_dsl.solving import sifting
 from gpusched_dsl.solving.primal import start as starts
 from gpusched_dsl.solving.sifting import sift
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.protocol import SolveOptions, SolverProgress
 
 HIGHS = HighsBackend()
 GAP = 0.05

@@ -7,12 +7,12 @@ import pytest
 from building import Draws, at_least, at_most, equal, maximize, minimize, objective, problem
 from scripted import Scripted, optimal
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.solving.verification import check_point
+from gsdsl_backends.protocol import SolveOptions
 
 
 def reported(stated: Problem, *values: float) -> Solution:

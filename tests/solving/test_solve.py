@@ -21,8 +21,6 @@ from msgspec import structs
 from scripted import Scripted, codes, optimal
 from solvers import ALL, GENERAL
 
-from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, Universe
 from gpusched_dsl.ir.magnitudes import power_of_two
@@ -31,6 +29,8 @@ from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.protocol import Backend, Capabilities, SolveOptions
+from gsdsl_backends.registry import backend
 
 KNAPSACK = problem(maximize(6, 10, 12), columns=3, rows=[at_most(5, 1, 2, 3)], upper=1, integer=True)
 

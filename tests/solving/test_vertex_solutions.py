@@ -10,12 +10,12 @@ from building import INF, at_least, at_most, equal, maximize, minimize, problem
 from scripted import Scripted, codes, optimal
 from solvers import GENERAL
 
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend
 
 # Two machines, two jobs, and it does not matter which goes where.
 TIED = problem(

@@ -12,7 +12,6 @@ import pytest
 from asking_texts import read
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.cli import main
 from gpusched_dsl.compiling.build import Built, check_solvable
 from gpusched_dsl.compiling.selection import SelectedScenario
@@ -28,6 +27,7 @@ from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod, choose_method
 from gpusched_dsl.workflows.solve import SolveConfig, SolvedScenario, solve_scenario
 from gpusched_dsl.workflows.why import DecisionExplanation
+from gsdsl_backends.protocol import SolveOptions
 
 TEXT = """
 import "gsdsl:capacity_planning/scenarios/figure1.gsm";

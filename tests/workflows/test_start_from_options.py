@@ -7,7 +7,6 @@ import pytest
 from asking_texts import read
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Built, check_solvable
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.solver_result import Status
@@ -19,6 +18,7 @@ from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import SolverMethod
 from gpusched_dsl.workflows.solve import SolveConfig, SolvedScenario, solve_scenario
 from gpusched_dsl.workflows.start_from_options import start_from_options
+from gsdsl_backends.protocol import SolveOptions
 
 # Four jobs, one at a time. Hard: `a` and `b` run in slot 1 or not at all, so one is rejected; soft: nobody is.
 TEXT = """

@@ -7,7 +7,6 @@ from typing import Any
 
 from gpusched_dsl.assistants.limits import CallLimits, CallRefused
 from gpusched_dsl.assistants.tasks.reading import ModelFile, as_json
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Built, check_solvable, choose_scenario
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import Deadline
@@ -17,6 +16,7 @@ from gpusched_dsl.reporting.summary import size_text
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import choose_method
 from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
+from gsdsl_backends.protocol import SolveOptions
 
 
 def solve(

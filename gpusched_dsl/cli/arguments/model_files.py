@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.backends.export_names import BUILT_IN, MATHEMATICS, Targets
 from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.arguments.shared import (
     FILES_HELP,
@@ -14,6 +13,7 @@ from gpusched_dsl.cli.arguments.shared import (
     add_method,
 )
 from gpusched_dsl.cli.arguments.values import path
+from gsdsl_backends.export_names import BUILT_IN, MATHEMATICS, Targets
 
 TARGETS = Targets((*BUILT_IN, *MATHEMATICS))
 

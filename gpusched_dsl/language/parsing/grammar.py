@@ -7,15 +7,17 @@ them. Tables of another grammar or of another version of Lark are not used.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+
+from gpusched_dsl.language.data_folders import data_folder
 
 if TYPE_CHECKING:
     from lark import Lark
 
 RESERVED_PRIORITY = 1
+FOLDER = "grammar"
 TABLES = "gsm.tables.json.gz"
 
 # Terminals that begin blocks, terminals that begin aggregates, and the other half of each bracket.
@@ -27,7 +29,7 @@ CLOSER_OF = {"LPAR": ("RPAR", ")"), "LSQB": ("RSQB", "]"), "LBRACE": ("RBRACE", 
 
 
 def grammar_text() -> str:
-    return files("gpusched_dsl.grammar").joinpath("gsm.lark").read_text(encoding="utf-8")
+    return (data_folder(FOLDER) / "gsm.lark").read_text(encoding="utf-8")
 
 
 class ParserTables(Struct, frozen=True):
@@ -150,7 +152,7 @@ def _read() -> dict[str, Any] | None:
     import json
 
     try:
-        packed = files("gpusched_dsl.grammar").joinpath(TABLES).read_bytes()
+        packed = (data_folder(FOLDER) / TABLES).read_bytes()
     except OSError:
         return None
     tables: dict[str, Any] = json.loads(gzip.decompress(packed))
@@ -209,9 +211,7 @@ def vocabulary() -> Vocabulary:
 
 
 def main() -> None:
-    from pathlib import Path
-
-    Path(str(files("gpusched_dsl.grammar").joinpath(TABLES))).write_bytes(packed_tables())
+    (data_folder(FOLDER) / TABLES).write_bytes(packed_tables())
 
 
 if __name__ == "__main__":

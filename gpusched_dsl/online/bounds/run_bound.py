@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Monitor
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.language.checked import Role
@@ -20,6 +19,7 @@ from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocat
 from gpusched_dsl.online.simulation.world import DONE, FUTURE, TOLERANCE
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.placement_reader import cluster_of
+from gsdsl_backends.protocol import Monitor
 
 PROBES = (0.75, 0.4, 0.001)  # at most so much of a job is left when its ways are looked at again
 SAME = 1e-7  # relative: rates and times that differ by less are the same

@@ -21,7 +21,7 @@ from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.planners.violations import rows_broken_for_certain
 
 if TYPE_CHECKING:
-    from gpusched_dsl.backends.protocol import SolveOptions
+    from gsdsl_backends.protocol import SolveOptions
 
 CODE = "GSM7018"
 JUDGE = "highs"
@@ -64,8 +64,8 @@ class PlanCompletion:
         self, instance: Instance, plan: Plan, missing: Set[str], seconds: float | None
     ) -> dict[str, VariableValues] | None:
         """Return the values of the best point found; None if there is none. Raises DiagnosticError as solves do."""
-        from gpusched_dsl.backends.isolation.backend import guard
         from gpusched_dsl.solving.solve import solve_problem
+        from gsdsl_backends.isolation.backend import guard
 
         store = structs.replace(instance.store, variables=dict(instance.store.variables), point=None)
         limit = MOST_SECONDS if seconds is None else max(seconds, LEAST_SECONDS)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Monitor, Silent, SolveOptions
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
@@ -22,6 +21,7 @@ from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
 from gpusched_dsl.policies.relabelling import relabel_values
 from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solution import Solution
+from gsdsl_backends.protocol import Monitor, Silent, SolveOptions
 
 ATTEMPTS = 2
 NOT_IN_TIME = "not in time"
@@ -64,7 +64,7 @@ class SolverPlanner:
         After a crash it is asked once more, in a new process that knows nothing of earlier plans; after `GIVEN_UP`
         consecutive requests without a plan it is not asked again. Raises DiagnosticError as `solve_built` does.
         """
-        from gpusched_dsl.backends.isolation.backend import is_crash
+        from gsdsl_backends.isolation.backend import is_crash
 
         self.without_plan = ""
         if self._crashes.consecutive >= GIVEN_UP:
@@ -91,7 +91,7 @@ class SolverPlanner:
         return None
 
     def _plan(self, request: PlanningRequest, seconds: float | None, began: float) -> Plan | None:
-        from gpusched_dsl.backends.isolation.backend import guard
+        from gsdsl_backends.isolation.backend import guard
 
         options = structs.replace(self.options, seed=seed_of(request), time_limit=seconds)
         before = self._solution

@@ -88,9 +88,9 @@ class PlanCheck:
         return self._broken_by_solve(problem)
 
     def _broken_by_solve(self, problem: Problem) -> BrokenRows | None:
-        from gpusched_dsl.backends.isolation.backend import guard
-        from gpusched_dsl.backends.protocol import SolveOptions
         from gpusched_dsl.solving.solve import solve_problem
+        from gsdsl_backends.isolation.backend import guard
+        from gsdsl_backends.protocol import SolveOptions
 
         options = SolveOptions(time_limit=SOLVE_SECONDS)
         solved = solve_problem(open_part(replace(problem, objectives=())), guard(JUDGE, everything=True), options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
@@ -35,7 +36,7 @@ def cache_folder() -> Path:
     constants of survival functions.
     """
     package = Path(__file__).parent.parent
-    folders = (Path(__file__).parent, package.parent / "backends" / "search" / "kernels")
+    folders = (Path(__file__).parent, _package("gsdsl_backends") / "search" / "kernels")
     sources = b"".join(path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py")))
     arrays = (package / "workload.py", package / "gangs" / "workload.py")
     read = (*arrays, package / "rules.py", Path(rule_table.__file__), Path(survival_tables.__file__))
@@ -44,6 +45,14 @@ def cache_folder() -> Path:
     if not base:
         base = str(Path("~/Library/Caches" if sys.platform == "darwin" else "~/.cache").expanduser())
     return Path(base) / "gsdsl" / f"kernels-{hashlib.sha256(sources).hexdigest()[:16]}"
+
+
+def _package(name: str) -> Path:
+    """The folder of a package, which is not imported."""
+    found = importlib.util.find_spec(name)
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
 
 
 def may_be_kept(function: Callable[..., Any]) -> bool:

@@ -12,14 +12,14 @@ from importlib.util import find_spec
 
 from msgspec import structs
 
-from gpusched_dsl.backends.isolation.backend import guard
-from gpusched_dsl.backends.protocol import Backend, Capabilities, SolveOptions
-from gpusched_dsl.backends.registry import backend
-from gpusched_dsl.backends.text_options import SEPARATOR
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.concurrent.session import ConcurrentSession, Member
+from gsdsl_backends.isolation.backend import guard
+from gsdsl_backends.protocol import Backend, Capabilities, SolveOptions
+from gsdsl_backends.registry import backend
+from gsdsl_backends.text_options import SEPARATOR
 
 # The package of each solver. CVXPY solves linear problems by HiGHS, and nothing nonlinear with integers.
 DEFAULT: Mapping[str, str] = {"highs": "highspy", "scip": "pyscipopt", "cpsat": "ortools", "cvxpy": "cvxpy"}
@@ -104,7 +104,7 @@ def make(name: str) -> ConcurrentBackend:
 
 def backend_exists(name: str) -> None:
     """Raise DiagnosticError (GSM4001) for a name that is not that of one solver."""
-    from gpusched_dsl.backends.registry import backend_names
+    from gsdsl_backends.registry import backend_names
 
     if name in backend_names():
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from gpusched_dsl.backends.protocol import SolverProgress
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.magnitudes import largest_cost
 from gpusched_dsl.ir.problem import Problem
@@ -13,6 +12,7 @@ from gpusched_dsl.ir.solver_result import relative_gap
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, check_point
+from gsdsl_backends.protocol import SolverProgress
 
 
 class Board:

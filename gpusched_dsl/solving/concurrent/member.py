@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.isolation.backend import is_crash
-from gpusched_dsl.backends.protocol import Backend, Capabilities, Session, SolveOptions, SolverProgress
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -22,6 +20,8 @@ from gpusched_dsl.solving.concurrent.reformulations import Reformulations
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.solving.verification import CheckedPoint
+from gsdsl_backends.isolation.backend import is_crash
+from gsdsl_backends.protocol import Backend, Capabilities, Session, SolveOptions, SolverProgress
 
 PROOFS = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from gpusched_dsl.backends.interrupt import Control, CtrlC
-from gpusched_dsl.backends.protocol import Monitor, Session, Silent, SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import INTERRUPT, TIME
 from gpusched_dsl.ir.problem import Problem
@@ -15,6 +13,8 @@ from gpusched_dsl.solving.concurrent.board import Board
 from gpusched_dsl.solving.concurrent.combination import combine
 from gpusched_dsl.solving.concurrent.member import Member
 from gpusched_dsl.solving.concurrent.reformulations import Reformulations
+from gsdsl_backends.interrupt import Control, CtrlC
+from gsdsl_backends.protocol import Monitor, Session, Silent, SolveOptions
 
 POLL_SECONDS = 0.01
 PROGRESS_SECONDS = 0.1

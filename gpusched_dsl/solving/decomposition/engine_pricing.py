@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gpusched_dsl.backends.protocol import Backend
-from gpusched_dsl.backends.registry import backend as backend_named
-from gpusched_dsl.backends.registry import backend_names
 from gpusched_dsl.engines.arrays import pack, unpack
 from gpusched_dsl.engines.failures import failure_diagnostic
 from gpusched_dsl.engines.protocol import KEY_LENGTH, Done, Engine, Failure, Shared, Work
@@ -30,6 +27,9 @@ from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.points import Points, join_points
 from gpusched_dsl.solving.decomposition.pricing import Pricer, PricingResult, overall_status, wanted_blocks
+from gsdsl_backends.protocol import Backend
+from gsdsl_backends.registry import backend as backend_named
+from gsdsl_backends.registry import backend_names
 
 PRICE = "gpusched_dsl.solving.decomposition.engine_pricing:price_share"  # the function of a worker
 MORE_MEMORY = "start fewer workers with `--workers`"

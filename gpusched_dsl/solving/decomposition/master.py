@@ -16,11 +16,11 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.points import Points
+from gsdsl_backends.highs.quiet import QuietHighs
 
 Raw = highspy.HighsModelStatus
 INFINITE = highspy.kHighsInf

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.primal.any_point import find_any_point
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.restriction import has_point, restrict, solve_part
+from gsdsl_backends.protocol import Backend, SolveOptions
 
 MENDED_GAP = 0.01
 SHARE = 0.6  # of the time for a point with the shared integers of the plan

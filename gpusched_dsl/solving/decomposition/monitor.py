@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpusched_dsl.backends.interrupt import Control
-from gpusched_dsl.backends.protocol import SolverProgress
+from gsdsl_backends.interrupt import Control
+from gsdsl_backends.protocol import SolverProgress
 
 
 @dataclass(frozen=True, slots=True)

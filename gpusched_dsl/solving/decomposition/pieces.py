@@ -12,11 +12,11 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from gpusched_dsl.backends.highs.quiet import QuietHighs
 from gpusched_dsl.ir.arrays import Codes, Floats, unique
 from gpusched_dsl.ir.graph import connected_components
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
+from gsdsl_backends.highs.quiet import QuietHighs
 
 # What takes longer than it saves on problems of a dozen integer columns: half the time is saved without it.
 QUICK = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.decomposition.best_so_far import BestSoFar
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
@@ -14,6 +13,7 @@ from gpusched_dsl.solving.decomposition.mending import mend
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, StopMonitor
 from gpusched_dsl.solving.primal.any_point import find_any_point
 from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
+from gsdsl_backends.protocol import Backend, SolveOptions
 
 # Column generation stops when its bound is this share of the gap asked for below the master, within these limits.
 SHARE_OF_GAP, TIGHTEST, LOOSEST = 0.1, 1e-7, 5e-4

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
@@ -20,6 +19,7 @@ from gpusched_dsl.solving.decomposition.lanes import LanePlanner
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, StopMonitor
 from gpusched_dsl.solving.decomposition.points import Points, join_points
 from gpusched_dsl.solving.decomposition.recognition import RecognisedBlocks, recognise_blocks
+from gsdsl_backends.protocol import Backend, SolveOptions
 
 BLOCK_GAP = 1e-7  # blocks given to the backend are solved to this gap; the bound counts what is left of it
 HOPELESS = (Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)

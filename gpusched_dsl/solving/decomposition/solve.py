@@ -15,9 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.highs.quiet import QuietHighs
-from gpusched_dsl.backends.interrupt import Control, run_stoppable
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.engines.active import EngineUse, active_engine
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.blocks import Blocks
@@ -33,6 +30,9 @@ from gpusched_dsl.solving.decomposition.plan_search import PlanSearch
 from gpusched_dsl.solving.decomposition.points import points_of
 from gpusched_dsl.solving.decomposition.pricing import BlockPricer, Pricer
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
+from gsdsl_backends.highs.quiet import QuietHighs
+from gsdsl_backends.interrupt import Control, run_stoppable
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 FEWEST_ROUNDS = 10  # of pricing that the time must be enough for
 

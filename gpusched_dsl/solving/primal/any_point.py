@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.restriction import has_point, solve_part
+from gsdsl_backends.protocol import Backend, SolveOptions
 
 
 def find_any_point(problem: Problem, backend: Backend, options: SolveOptions, budget: HeuristicBudget) -> Floats | None:

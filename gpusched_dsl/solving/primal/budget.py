@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gpusched_dsl.backends.protocol import Monitor, Silent, SolverProgress
+from gsdsl_backends.protocol import Monitor, Silent, SolverProgress
 
 MOST_SECONDS = 60.0  # of a search, without a time limit
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -24,6 +23,7 @@ from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.neighbourhoods import Direction, choose, directions_of
 from gpusched_dsl.solving.primal.restriction import Restriction, has_point, restrict, solve_part, with_row
 from gpusched_dsl.solving.primal.rows import PropagationRows, entries
+from gsdsl_backends.protocol import Backend, SolveOptions
 
 FEWEST, FIRST, MOST = 50, 1_000, 20_000  # free integer columns
 LEAST_SECONDS, SHARE = 0.5, 0.15  # of what is left, for one neighbourhood

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import Struct
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.compiling.analysis.bounds import Bounds, propagate
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.definitions import Cumulative, IntervalDefinition, complete
@@ -27,6 +26,7 @@ from gpusched_dsl.ir.tolerances import ON_STEP
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.resource_profile import ResourceProfile
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 MOST_SECONDS, SHARE = 10.0, 0.1  # of a time limit
 ATTEMPTS = 12  # for each rule: every one moves a task to the front

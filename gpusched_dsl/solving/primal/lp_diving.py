@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import INTEGRALITY
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.propagation import PropagationDomain
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend as backend_named
 
 SHARE = 10  # one of so many fractional columns is fixed in one step
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, SolveOptions
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Violation, verify
@@ -24,6 +23,7 @@ from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import Restriction, has_point, restrict, solve_part
 from gpusched_dsl.solving.primal.rows import PropagationRows, entries, rows_of
 from gpusched_dsl.solving.primal.search import Search
+from gsdsl_backends.protocol import Backend, SolveOptions
 
 LARGE = 5_000  # free integer columns; beyond, the search for starts is asked before the solver
 RINGS = (1, 3)  # how far around broken rows columns may change; then everywhere

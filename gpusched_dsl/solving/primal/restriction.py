@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.precheck import answer_without_solver
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 
 @dataclass(frozen=True, eq=False)

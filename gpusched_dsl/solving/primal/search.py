@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
@@ -22,6 +21,7 @@ from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import has_point, restrict, solve_part
 from gpusched_dsl.solving.primal.rounding import is_integral, locks, round_simply, round_towards
 from gpusched_dsl.solving.primal.rows import PropagationRows, rows_of
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 # Shares of what is left: at most so much for a first point without the relaxation (it mostly takes far less), for the
 # relaxation (less while there is no point), for each way of fixing from there.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct, structs
 
-from gpusched_dsl.backends.interrupt import Control, CtrlC
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
@@ -14,6 +12,8 @@ from gpusched_dsl.ir.verify import Violation, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
 from gpusched_dsl.solving.primal.first_fit import first_fits
+from gsdsl_backends.interrupt import Control, CtrlC
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
 # Smaller problems are solvers' own business: they have a point, often the optimum, before a search of ours would end.
 LARGE_INTEGERS, LARGE_NONZEROS = 5_000, 50_000

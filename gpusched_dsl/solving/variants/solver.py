@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, Silent, SolveOptions
-from gpusched_dsl.backends.registry import backend as backend_named
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import INTERRUPT, Deadline
 from gpusched_dsl.ir.problem import Problem
@@ -18,6 +16,8 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.relaxation import relax_integers
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import Backend, Monitor, Silent, SolveOptions
+from gsdsl_backends.registry import backend as backend_named
 
 # No variant may take more than this share of what is left, but each gets at least so many seconds.
 SHARE = 0.3

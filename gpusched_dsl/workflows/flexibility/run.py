@@ -8,9 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.backends.protocol import Backend, Monitor, SolveOptions
-from gpusched_dsl.backends.registry import backend as registered_backend
-from gpusched_dsl.backends.registry import is_concurrent, proves, solver_names
 from gpusched_dsl.compiling.build import Built, check_solvable
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.settings_file import merge_settings
@@ -33,6 +30,9 @@ from gpusched_dsl.workflows.flexibility.moves import Moves
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import choose_method
 from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
+from gsdsl_backends.registry import backend as registered_backend
+from gsdsl_backends.registry import is_concurrent, proves, solver_names
 
 KILOWATT = parse_unit_text("kW")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.verify import verify
@@ -17,6 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 EXACT = SolveOptions(gap=0.0, heuristic="off", decompose="off")
 WHOLE = SolveOptions(gap=0.0, heuristic="off", decompose="off", tighten=False)

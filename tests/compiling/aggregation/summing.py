@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
 from gpusched_dsl.compiling.aggregation.components import components_of
 from gpusched_dsl.compiling.aggregation.counts import by_counts
@@ -31,6 +30,7 @@ from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 LIMITS = MemoryLimits(1 << 30)
 EXACT = SolveOptions(gap=0.0, heuristic="off", decompose="off")

@@ -11,7 +11,6 @@ import pytest
 import sharing_cases
 from exactness import EXACT, Tally, built, check_same, check_solved, loaded
 
-from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.compiling.aggregation import patterns
 from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.build import Built
@@ -23,6 +22,7 @@ from gpusched_dsl.solving import pattern_generation
 from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.pattern_generation import is_pooled, solve_pooled
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions, SolverProgress
 
 MODELS = ("printed", "capacity", "zoned", "sharing")
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import Built, build, check_solvable
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
@@ -17,6 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.solving.solve import solve_problem
 from gpusched_dsl.workflows.solve_by_policy import with_own_columns
+from gsdsl_backends.protocol import SolveOptions
 
 TEXT = """import "gsdsl:capacity_planning/scenarios/figure1.gsm";
 scenario Small extends Figure1Synthetic { Nodes = { n1, n2 }; }"""

@@ -9,8 +9,6 @@ import pytest
 from random_convex import program
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions, target_of
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.problem import Problem
@@ -18,6 +16,8 @@ from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions, target_of
+from gsdsl_backends.registry import backend
 
 FREE, POSITIVE = "var x >= -10 <= 10; var y >= -10 <= 10;", "var x >= 0.01 <= 10; var y >= 0.01 <= 10;"
 SHARES = "set I = 1..3; var p[I] >= 0 <= 1; constraint one: sum[i in I] p[i] == 1;"

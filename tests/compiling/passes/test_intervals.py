@@ -8,13 +8,13 @@ from brute import Unsupported, assert_same_optimum, optimum
 from drafts import Affine, Draft
 from random_problems import random_problem as one_of_kinds
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.passes import interval_slots
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.definitions import Cumulative, NoOverlap
 from gpusched_dsl.ir.json.codec import from_json, to_json
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 EXACT = SolveOptions(gap=0.0, threads=1)
 

@@ -7,11 +7,11 @@ import pytest
 from brute import apply, assert_same_optimum, dense, linear_program, optimum
 from drafts import Draft
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.tightening.implied_integers import ImpliedIntegers, implied_integers
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 INF = np.inf
 

@@ -11,11 +11,11 @@ import pytest
 from brute import apply, assert_same_optimum, dense, optimum
 from drafts import Affine, Draft
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality, network_columns
 from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 INF = np.inf
 

@@ -8,9 +8,9 @@ import pytest
 from brute import apply
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 FAMILY = Path(__file__).resolve().parents[3] / "models" / "capacity_planning"
 STATED, BINARY = "var config[Runnable] >= 0 <= 1", "var config[Runnable] binary"

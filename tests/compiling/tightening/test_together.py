@@ -11,7 +11,6 @@ from choices import assert_no_weaker, random_choices, relaxed
 from drafts import Draft
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.passes.pipeline import TIGHTENINGS, reformulate
 from gpusched_dsl.compiling.passes.steps import Pass, Target
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
@@ -20,6 +19,7 @@ from gpusched_dsl.compiling.tightening.lifted_capacities import LiftedCapacities
 from gpusched_dsl.compiling.tightening.positive_parts import PositiveParts
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 HERE: tuple[Pass, ...] = (PositiveParts(), ImpliedRows(), CliqueLinks(), LiftedCapacities())
 

@@ -7,10 +7,10 @@ from defect_table import Instance, enumerated, instances
 from solvers import ALL
 
 from gpusched_dsl import api
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend
 
 INSTANCES = instances()
 EXACT = SolveOptions(gap=0.0, threads=1)

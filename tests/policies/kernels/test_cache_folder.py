@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.packages import sources
 from gpusched_dsl.policies.kernels import machine_code
 
 ROOT = Path(__file__).parents[3]
@@ -23,16 +24,15 @@ def test_the_folder_depends_on_all_files_that_others_take_kernels_from(monkeypat
 
     monkeypatch.setattr(Path, "read_bytes", recording)
     machine_code.cache_folder.__wrapped__()
-    files = [path for folder in ("gpusched_dsl", "backends") for path in (ROOT / folder).rglob("*.py")]
-    texts = {path.resolve(): path.read_text(encoding="utf-8") for path in files}
+    texts = {path: path.read_text(encoding="utf-8") for path in sources()}
     texts = {path: text for path, text in texts.items() if "\n@compiled" in text}
     shared = {
         path for path, text in texts.items()
         if CALLED.search(text) and any(
-            re.search(rf"^from gpusched_dsl[\w.]*\.{path.stem} import", other, re.MULTILINE)
+            re.search(rf"^from (?:gpusched_dsl|gsdsl_backends)[\w.]*\.{path.stem} import", other, re.MULTILINE)
             for at, other in texts.items() if at != path
         )
     }  # fmt: skip
     assert len(shared) > 10
-    assert ROOT / "backends/search/kernels/jumps.py" in shared
+    assert ROOT / "backends/gsdsl_backends/search/kernels/jumps.py" in shared
     assert shared <= read

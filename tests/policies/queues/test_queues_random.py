@@ -9,8 +9,8 @@ import pytest
 from queue_help import case_of
 from test_queue_oracles import completions
 
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 SEEDS = range(8)
 

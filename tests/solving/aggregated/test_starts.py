@@ -8,8 +8,6 @@ import pytest
 import small_cluster
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.highs.session import HighsSession
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.compiling.build import build, check_solvable
 from gpusched_dsl.compiling.passes.names import AGGREGATION
 from gpusched_dsl.ir.arrays import Floats
@@ -18,6 +16,8 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.solving.aggregated import _aggregated_start
 from gpusched_dsl.solving.starts import Entry
+from gsdsl_backends.highs.session import HighsSession
+from gsdsl_backends.protocol import SolveOptions
 
 
 @pytest.fixture

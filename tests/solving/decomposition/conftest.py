@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched_dsl.backends.highs.quiet import QuietHighs
+from gsdsl_backends.highs.quiet import QuietHighs
 
 
 @pytest.fixture(autouse=True)

@@ -7,12 +7,12 @@ import pytest
 from msgspec import structs
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.solving.decomposition import selection as by_blocks
 from gpusched_dsl.solving.solution import Loading
 from gpusched_dsl.solving.solve import resolve, solve_problem
+from gsdsl_backends.protocol import SolveOptions
 
 MODEL = """
 model Assign {

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from block_problems import any_blocks, by_type
 
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.engines.active import use_engine
 from gpusched_dsl.engines.inline import InlineEngine
 from gpusched_dsl.engines.local import LocalEngine
@@ -28,6 +26,8 @@ from gpusched_dsl.solving.decomposition.engine_pricing import EnginePricer
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.pricing import Pricer, PricingResult
 from gpusched_dsl.solving.decomposition.solve import Techniques, solve_by_blocks
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.protocol import SolveOptions
 
 HIGHS = HighsBackend()
 EXACT = SolveOptions(gap=0.0)

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 from block_problems import by_type
 
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.interrupt import Control
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.solving.decomposition.blocks import split_problem
 from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.pieces import SharedPieces
 from gpusched_dsl.solving.primal.any_point import find_any_point
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.interrupt import Control
+from gsdsl_backends.protocol import SolveOptions
 
 HIGHS = HighsBackend()
 

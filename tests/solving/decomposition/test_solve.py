@@ -11,9 +11,6 @@ import pytest
 from block_problems import any_blocks, by_type
 from msgspec import structs
 
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.interrupt import Control
-from gpusched_dsl.backends.protocol import SolveOptions, target_of
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
@@ -31,6 +28,9 @@ from gpusched_dsl.solving.decomposition.pricing import Pricer
 from gpusched_dsl.solving.decomposition.recognition import recognise_blocks
 from gpusched_dsl.solving.decomposition.solve import Techniques, solve_by_blocks
 from gpusched_dsl.solving.lexicographic import with_visible_costs
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.interrupt import Control
+from gsdsl_backends.protocol import SolveOptions, target_of
 
 HIGHS = HighsBackend()
 EXACT = SolveOptions(gap=0.0)

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.decomposition.solve import solve_by_blocks
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.protocol import SolveOptions, SolverProgress
 
 DAY = Path(__file__).resolve().parents[3] / "models" / "price_aware" / "scenarios" / "day.gsm"
 
@@ -28,8 +28,8 @@ PROGRAM = """
 import json, sys
 import gpusched_dsl as gs
 from gpusched_dsl.solving.decomposition.solve import solve_by_blocks
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.protocol import SolveOptions
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.protocol import SolveOptions
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.verify import verify
 

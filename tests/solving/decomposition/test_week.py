@@ -20,12 +20,12 @@ from benchmarks.price_aware.week import (
     slots_needed,
     write,
 )
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.blocks import blocks_of
 from gpusched_dsl.ir.solver_result import relative_gap
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.decomposition.solve import Techniques, solve_by_blocks
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.protocol import SolveOptions
 
 KINDS = range(len(TYPES))
 

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 from building import INF, Row, maximize, minimize, problem
 
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.protocol import SolveOptions
 
 
 def random_mip(seed: int, columns: int = 8, rows: int = 6, continuous: int = 2) -> Problem:

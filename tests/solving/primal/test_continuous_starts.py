@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from building import at_least, minimize, problem
 
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.solving.primal import mip_start, start
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend
 
 NAN = float("nan")
 

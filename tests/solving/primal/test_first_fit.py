@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from projects import grounded
 
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.first_fit import first_fits
 from gpusched_dsl.solving.primal.rows import rows_of
 from gpusched_dsl.solving.primal.search import Search
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend
 
 Sizes = list[tuple[int, int, int]]  # what one job takes of two resources, and how many copies of it there are
 CAPACITY = (8, 20)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from projects import grounded, project, random_plant
 
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.definitions.scheduling import loads_fit, none_overlap
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.list_schedule import list_schedule, schedule_start
 from gpusched_dsl.solving.primal.resource_profile import ResourceProfile
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend
 
 
 def check_plants(seeds: range) -> Counter[bool]:

@@ -9,8 +9,6 @@ import pytest
 from building import at_least, at_most, minimize, problem
 
 import gpusched_dsl as gs
-from gpusched_dsl.backends.protocol import SolveOptions
-from gpusched_dsl.backends.registry import backend
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
@@ -19,6 +17,8 @@ from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.rows import rows_of
 from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.protocol import SolveOptions
+from gsdsl_backends.registry import backend
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,14 +7,14 @@ import pytest
 from building import at_least, at_most, equal, minimize, problem
 from small_mips import assignment, optimum, random_mip
 
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.protocol import SolveOptions
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.solving.primal import mip_start as completion
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.mip_start import StartCompletion, complete
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.protocol import SolveOptions
 
 HIGHS = HighsBackend()
 NAN = float("nan")

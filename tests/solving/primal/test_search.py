@@ -11,9 +11,6 @@ import pytest
 from building import at_least, at_most, equal, minimize, problem
 from small_mips import assignment, optimum, random_mip
 
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.highs.session import HighsSession
-from gpusched_dsl.backends.protocol import SolveOptions, SolverProgress
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
@@ -25,6 +22,9 @@ from gpusched_dsl.solving.primal.restriction import restrict
 from gpusched_dsl.solving.primal.rounding import locks, round_simply, round_towards
 from gpusched_dsl.solving.primal.rows import rows_of
 from gpusched_dsl.solving.primal.search import Search, find_start
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.highs.session import HighsSession
+from gsdsl_backends.protocol import SolveOptions, SolverProgress
 
 HIGHS = HighsBackend()
 

@@ -12,9 +12,6 @@ from msgspec import structs
 from scripted import Scripted, optimal
 from small_mips import assignment, optimum
 
-from gpusched_dsl.backends.highs.backend import HighsBackend
-from gpusched_dsl.backends.highs.session import HighsSession
-from gpusched_dsl.backends.protocol import Capabilities, Monitor, SolveOptions
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
@@ -25,6 +22,9 @@ from gpusched_dsl.solving.map_start import map_start
 from gpusched_dsl.solving.primal import start as beginning
 from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
 from gpusched_dsl.solving.solve import solve_problem
+from gsdsl_backends.highs.backend import HighsBackend
+from gsdsl_backends.highs.session import HighsSession
+from gsdsl_backends.protocol import Capabilities, Monitor, SolveOptions
 
 KNAPSACK = problem(maximize(6, 10, 12), columns=3, rows=[at_most(5, 1, 2, 3)], upper=1, integer=True)
 HIGHS = HighsBackend()
