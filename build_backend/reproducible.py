@@ -52,6 +52,8 @@ def build_editable(
     name = build_meta.build_editable(wheel_directory, config_settings, metadata_directory)
     wheel = Path(wheel_directory) / name
     wheel.write_bytes(with_folders(wheel.read_bytes(), package_parents(Path.cwd())))
+    for metadata in Path().glob("*.egg-info"):  # on the path, and out of date after the next change
+        shutil.rmtree(metadata)
     return name
 
 
