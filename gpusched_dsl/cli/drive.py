@@ -231,25 +231,17 @@ def _report(workspace: Workspace, settings: DriveSettings, options: argparse.Nam
     if STDOUT in (options.html, options.json):
         output.only_diagnostics()
     found = shadow_comparison(workspace, settings, options.methods or settings.report.methods)
-    comparison = found.runs
-    show_with_note(comparison.grid(), output)
+    show_with_note(found.grid(), output)
     output.say()
-    lines = (*comparison.footer(), *found.summary())
-    for line in lines:
+    for line in found.footer():
         output.say_wrapped(line)
-    output.report(_diagnostics(comparison.rows))
+    output.report(diagnostic for row in found.rows for diagnostic in row.diagnostics)
     try:
-        write_figures(settings.folder / FIGURES, found.figures())
+        write_figures(settings.folder / FIGURES, found.measures())
     except OSError as failure:
         output.note(f"no metrics about this report: `{settings.folder / FIGURES}`: {failure.strerror}")
     if options.json is not None:
-        write_document(comparison.json_text(), options.json, output)
+        write_document(found.json_text(), options.json, output)
     if options.html is not None:
-        from gpusched_dsl.reporting.pages.run_page import page
-
-        write_document(page(comparison.results, comparison.grid(), lines), options.html, output)
-    return exits.OK if len(comparison.results) > 1 else exits.BAD_INPUT
-
-
-def _diagnostics(rows: object) -> list[Diagnostic]:
-    return [diagnostic for row in rows for diagnostic in row.diagnostics]  # type: ignore[attr-defined]
+        write_document(found.html_text(), options.html, output)
+    return exits.OK if len(found.results) > 1 else exits.BAD_INPUT

@@ -53,16 +53,15 @@ MOST_LEFT_OUT = 0.1  # share of the GPU hours: with more of them left out, no me
 
 
 @dataclass(frozen=True, eq=False)
-class ShadowComparison:
-    """Rows of the cluster and of the methods over the same jobs; `left_out` counts observed jobs that are not.
+class ShadowComparison(RunComparison):
+    """Rows of the cluster and of the methods over the same `jobs`; `left_out` counts observed jobs that are not.
 
     `gpu_hours` are those of the compared jobs, `hours_left_out` those of all others, which no method could use.
     `interruptions` counts by method how often left-out work has taken the GPUs of a job.
     """
 
-    runs: RunComparison
-    jobs: int
-    left_out: int
+    jobs: int = 0
+    left_out: int = 0
     gpu_hours: float = 0.0
     hours_left_out: float = 0.0
     interruptions: Mapping[str, int] = field(default_factory=dict)
@@ -72,9 +71,17 @@ class ShadowComparison:
         """The share of the GPU hours that is not compared."""
         return self.hours_left_out / total if (total := self.gpu_hours + self.hours_left_out) else 0.0
 
+    def rank_value(self, row: RunTrial) -> float | None:
+        """Return the total; None if too much is left out."""
+        return None if self.share_left_out > MOST_LEFT_OUT else super().rank_value(row)
+
+    def footer(self) -> list[str]:
+        """Return the lines below the table: who was compared, and what each method saves."""
+        return [*super().footer(), *self.summary()]
+
     def summary(self) -> tuple[str, ...]:
-        """The lines below the table: who was compared, and what each method saves."""
-        observed = self.runs.results[0] if self.runs.rows[0].result is not None else None
+        """Return who was compared, and what each method saves."""
+        observed = self.rows[0].result
         lines = [f"compared: {self.jobs} jobs that the cluster has run and that have ended"]
         if self.left_out:
             lines.append(f"left out: {self.left_out} jobs that wait or run, never ran, or have no data")
@@ -91,29 +98,28 @@ class ShadowComparison:
         if self.share_left_out > MOST_LEFT_OUT:
             lines.append(f"more than {MOST_LEFT_OUT:.0%} of the GPU hours are left out, so no method is called better")
             return tuple(lines)
-        lines += [line for row in self.runs.rows[1:] if (line := self._saving(row, observed))]
-        bound = self.runs.bound
-        if bound is not None and bound.value is not None and observed.total:
-            most = max(0.0, observed.total - bound.value)
+        lines += [line for row in self.rows[1:] if (line := self._saving(row, observed))]
+        if self.bound is not None and self.bound.value is not None and observed.total:
+            most = max(0.0, observed.total - self.bound.value)
             lines.append(
                 f"no method could have saved more than {most:.6g} {observed.money} ({most / observed.total:.1%})"
             )
         return tuple(line.strip() for line in lines)
 
-    def figures(self) -> dict[str, Any]:
+    def measures(self) -> dict[str, Any]:
         """Return costs by row, and what methods and the bound save where `summary` states it, as plain data."""
-        rows = [row for row in self.runs.rows if row.result is not None and row.result.ended == "finished"]
+        rows = [row for row in self.rows if row.result is not None and row.result.ended == "finished"]
         found: dict[str, Any] = {"cost": {row.method: row.result.total for row in rows if row.result}, "saved": {}}
-        if self.runs.rows[0].result is None or self.share_left_out > MOST_LEFT_OUT:
+        observed = self.rows[0].result
+        if observed is None or self.share_left_out > MOST_LEFT_OUT:
             return found
-        observed, bound = self.runs.results[0], self.runs.bound
         found["saved"] = {
             row.method: observed.total - row.result.total
             for row in rows
-            if row is not self.runs.rows[0] and row.result is not None and not row.result.is_broken
+            if row is not self.rows[0] and row.result is not None and not row.result.is_broken
         }
-        if bound is not None and bound.value is not None:
-            found["most"] = max(0.0, observed.total - bound.value)
+        if self.bound is not None and self.bound.value is not None:
+            found["most"] = max(0.0, observed.total - self.bound.value)
         return found
 
     def _saving(self, row: RunTrial, observed: RunResult) -> str:
@@ -172,11 +178,10 @@ def compare_with_cluster(
     if all(row.result is None for row in rows):
         raise DiagnosticError([d for row in rows for d in row.diagnostics])
     own_hours = gpu_hours((stay for job in jobs for stay in job.stays), start)
-    found = ShadowComparison(
-        RunComparison(tuple(rows), len(rows) <= len(methods)), len(jobs), len(history.jobs) - len(jobs), own_hours,
+    return ShadowComparison(
+        tuple(rows), len(rows) <= len(methods), len(jobs), len(history.jobs) - len(jobs), own_hours,
         gpu_hours(others, start), interruptions,
     )  # fmt: skip
-    return replace(found, runs=replace(found.runs, is_ranked=found.share_left_out <= MOST_LEFT_OUT))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.ir.contradiction import beats, contradiction
@@ -17,11 +17,8 @@ from gpusched_dsl.reporting.document import diagnostics_document, finite
 from gpusched_dsl.reporting.grid import Grid, GridColumn, unit_heading
 from gpusched_dsl.reporting.paired_differences import PAIRED, PairedDifferences
 from gpusched_dsl.reporting.result import Result
-from gpusched_dsl.reporting.trials import SAME, Columns, RankedTrials, Trial, pair_by_seed
+from gpusched_dsl.reporting.trials import SAME, Columns, RankedTrials, Trial, Trials, pair_by_seed
 from gpusched_dsl.version import __version__
-
-if TYPE_CHECKING:
-    from gpusched_dsl.reporting.figures.figure import Figure
 
 FORMAT = "gsdsl-comparison/1"
 SHOWN = 3  # violated constraints in a remark
@@ -78,6 +75,12 @@ class Comparison(RankedTrials[SolveTrial]):
     With several seeds `paired` has the differences to the best method; `table` repeats them in each row of a method
     (`mean`, `difference`, ...).
     """
+
+    writers: ClassVar[dict[str, str]] = {
+        **Trials.writers,
+        "bars": "gpusched_dsl.reporting.figures.solve_figures:solve_bars",
+        "html": "gpusched_dsl.reporting.pages.solve_page:comparison_page",
+    }
 
     model: str
     scenario: str | None
@@ -233,24 +236,6 @@ class Comparison(RankedTrials[SolveTrial]):
             }
         )
         return found
-
-    def _figures_of(self, row: SolveTrial) -> Sequence[Figure]:
-        from gpusched_dsl.reporting.figures.solve_figures import solve_figures
-
-        return [] if row.result is None else solve_figures(row.result)
-
-    def _bars(self) -> Sequence[Figure]:
-        from gpusched_dsl.reporting.figures.solve_figures import solve_bars
-
-        return solve_bars([(row.method, row.seed, row.result) for row in self.rows if row.result is not None])
-
-    def html_text(self) -> str:
-        """Return a page with the table, and the schedule of each method."""
-        from gpusched_dsl.reporting.pages.solve_page import page
-
-        rows = [(row.method, row.seed, row.result) for row in self.rows if row.result is not None]
-        results = [(method, result) for method, _, result in rows]
-        return page(results, self.grid(), self.footer(), [seed for _, seed, _ in rows])
 
     def _row_document(self, row: SolveTrial) -> dict[str, Any]:
         result = row.result

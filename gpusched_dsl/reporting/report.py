@@ -68,8 +68,23 @@ class Report:
         self.to_json(path)
 
 
-class IllustratedReport(Report):
-    """A report that is also a page with figures, and tables."""
+class PagedReport(Report):
+    """A report that is also a page."""
+
+    def html_text(self) -> str:
+        """Return a page with figures and tables, in one text that loads nothing."""
+        html: str = write(self, "html")
+        return html
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the page, completely or not at all; raise DiagnosticError (GSM6008)."""
+        from gpusched_dsl.data.sources.writing import output_path, write_text
+
+        write_text(output_path(path), self.html_text())
+
+
+class IllustratedReport(PagedReport):
+    """A report that also has figures, and tables."""
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write each table to a CSV file in a folder, which is created if necessary; return the files.
@@ -91,17 +106,6 @@ class IllustratedReport(Report):
         from gpusched_dsl.reporting.figures.drawing.files import write_figures
 
         return write_figures({"": self.figures()}, folder)
-
-    def html_text(self) -> str:
-        """Return a page with figures and tables, in one text that loads nothing."""
-        html: str = write(self, "html")
-        return html
-
-    def to_html(self, path: str | Path) -> None:
-        """Write the page, completely or not at all; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import output_path, write_text
-
-        write_text(output_path(path), self.html_text())
 
 
 def write(report: Report, form: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from gpusched_dsl.ir.contradiction import REMARK as CONTRADICTED
 from gpusched_dsl.ir.tolerances import ROUNDING
@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.text.numbers import column_texts, percent_number
 from gpusched_dsl.reporting.grid import BAD, GOOD, Grid, GridColumn, plain
 from gpusched_dsl.reporting.paired_differences import PairedDifferences, paired_differences
-from gpusched_dsl.reporting.report import Report
+from gpusched_dsl.reporting.report import PagedReport, write
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,6 +51,16 @@ class Trial(ABC, Generic[R]):
         """Return why there is no result, or what is wrong with it."""
 
     @property
+    def title(self) -> str:
+        """Return `FIFO, seed 1`, or the method alone."""
+        return self.method if self.seed is None else f"{self.method}, seed {self.seed}"
+
+    @property
+    def label(self) -> str:
+        """Return `FIFO-1`, or the method alone, for names of files."""
+        return self.method if self.seed is None else f"{self.method}-{self.seed}"
+
+    @property
     def refusal(self) -> str:
         """Return why there is no result; empty with a result."""
         return self.diagnostics[0].message if self.result is None and self.diagnostics else ""
@@ -60,11 +70,13 @@ T = TypeVar("T", bound=Trial[Any])
 
 
 @dataclass(frozen=True, eq=False)
-class Trials(Report, Generic[T]):
+class Trials(PagedReport, ABC, Generic[T]):
     """Rows in the order of the trials; `interrupted`: those after the last row did not run.
 
-    `print` shows the table of the command line; `table` has a row per trial.
+    `print` shows the table of the command line; `table` has a row per trial. `bars` are figures of the methods.
     """
+
+    writers: ClassVar[dict[str, str]] = {"notebook": "gpusched_dsl.reporting.pages.fragment:comparison_fragment"}
 
     rows: tuple[T, ...]
     interrupted: bool = False
@@ -88,18 +100,6 @@ class Trials(Report, Generic[T]):
     @abstractmethod
     def contradictions(self) -> tuple[Diagnostic, ...]:
         """Return the diagnostics GSM9002 of values that are better than their bound."""
-
-    @abstractmethod
-    def html_text(self) -> str:
-        """Return a page with the table, and the figures and tables of each trial."""
-
-    @abstractmethod
-    def _bars(self) -> Sequence[Figure]:
-        """Return bars of the methods."""
-
-    @abstractmethod
-    def _figures_of(self, row: T) -> Sequence[Figure]:
-        """Return the figures of one trial with a result."""
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -131,17 +131,10 @@ class Trials(Report, Generic[T]):
 
         write_text(output_path(path), self.csv_text())
 
-    def to_html(self, path: str | Path) -> None:
-        """Write the self-contained page; raise DiagnosticError (GSM6008)."""
-        from gpusched_dsl.data.sources.writing import output_path, write_text
-
-        write_text(output_path(path), self.html_text())
-
     def figures(self) -> dict[str, Sequence[Figure]]:
         """Return the bars of the comparison, and the figures of each trial."""
-        rows = [row for row in self.rows if row.result is not None]
-        own = {r.method if r.seed is None else f"{r.method}-{r.seed}": self._figures_of(r) for r in rows}
-        return {"comparison": self._bars(), **own}
+        own = {row.label: row.result.figures() for row in self.rows if row.result is not None}
+        return {"comparison": write(self, "bars"), **own}
 
     def to_figures(self, folder: str | Path) -> list[Path]:
         """Write each figure as SVG and PNG into a folder, and return the files; raise DiagnosticError (GSM6008)."""
@@ -149,17 +142,13 @@ class Trials(Report, Generic[T]):
 
         return write_figures(self.figures(), folder)
 
-    def _repr_html_(self) -> str:
-        from gpusched_dsl.reporting.pages.fragment import comparison_fragment
-
-        return comparison_fragment(self.grids(), self.footer(), self._bars())
-
     def grids(self) -> list[Grid]:
         """Return the table for people, and with several seeds the differences."""
         return [grid for grid in (self.grid(), self.paired_grid()) if grid is not None]
 
-    def __str__(self) -> str:
-        return "\n".join([plain(self.grid()).rstrip("\n"), *self.footer()])
+    def lines(self) -> list[str]:
+        """Return the table for people, and the lines below it."""
+        return [*plain(self.grid()).splitlines(), *self.footer()]
 
 
 @dataclass(frozen=True, eq=False)

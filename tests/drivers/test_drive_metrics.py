@@ -67,7 +67,7 @@ def test_a_run_is_counted_and_served(tmp_path: Path) -> None:
     assert late['gsdsl_actions_total{action="start",made="yes"}'] == 3
     assert late['gsdsl_events_total{result="acknowledged",session="Live"}'] >= 4
     assert late["gsdsl_last_observation_timestamp_seconds"] == pytest.approx(cluster.now(), abs=10)
-    found = shadow_comparison(workspace, settings, ("FIFO", "SJF")).figures()
+    found = shadow_comparison(workspace, settings, ("FIFO", "SJF")).measures()
     write_figures(settings.folder / FIGURES, found)
     with metrics.serve("127.0.0.1", 0) as port:
         metrics.observe(Observation({}, {}), WantedState({}, ()), cluster.now())

@@ -101,7 +101,7 @@ def test_the_cluster_could_have_done_what_each_row_does(tmp_path: Path, seed: in
     runs = fifo(jobs, GPUS)
     assert list(broken(jobs, runs, GPUS)) == []
     found = compare(tmp_path, jobs, runs, *METHODS)
-    for row in found.runs.rows:
+    for row in found.rows:
         assert row.result is not None, row
         assert row.result.ended == "finished", row.method
         schedule = runs_of(row.result.schedule.to_dicts())
@@ -121,7 +121,7 @@ def test_a_job_that_no_plan_starts_ends_the_row(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(globals(), "MODEL", tight)
         found = compare(tmp_path, [wide, other], runs, "Backfilling")
-    result = found.runs["Backfilling"]
+    result = found["Backfilling"]
     assert result.ended == "stuck"
     assert [finding.code for finding in result.warnings] == ["GSM7005"]
     assert float(result.metrics["makespan"] or 0.0) < 24 * 8

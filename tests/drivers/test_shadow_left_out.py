@@ -66,7 +66,7 @@ def history_of(*lines: list[Line], types: dict[str, str] | None = None) -> Clust
 
 
 def wait(found: ShadowComparison, method: str) -> float:
-    return float(found.runs[method].metrics["queueing_mean"] or 0.0)
+    return float(found[method].metrics["queueing_mean"] or 0.0)
 
 
 def test_a_job_that_had_to_wait_for_left_out_work_waits_in_every_row(tmp_path: Path) -> None:
@@ -84,10 +84,10 @@ def test_a_job_that_had_to_wait_for_left_out_work_waits_in_every_row(tmp_path: P
     )
     assert lines[-1] == "more than 10% of the GPU hours are left out, so no method is called better"
     assert not any("saved" in line for line in lines)
-    assert not any(row["best"] for row in json.loads(found.runs.json_text())["rows"])
+    assert not any(row["best"] for row in json.loads(found.json_text())["rows"])
     alone = compare(tmp_path, history_of(job("a", 0, 2, 3, {"g1": 4})), "FIFO")
     assert wait(alone, "FIFO") == 0
-    assert [row["best"] for row in json.loads(alone.runs.json_text())["rows"]] == [False, True]
+    assert [row["best"] for row in json.loads(alone.json_text())["rows"]] == [False, True]
 
 
 def test_a_part_of_a_node_is_taken(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_left_out_work_takes_its_gpus_whatever_runs_there(tmp_path: Path, checkp
     found = compare(tmp_path, history_of(both, job("a", 0, 2, 4, {"g1": 4})), "FIFO", checkpoints=checkpoints)
     assert found.interruptions == {"cluster": 0, "FIFO": 1}
     assert "left-out work takes the GPUs of jobs of FIFO 1 time" in found.summary()
-    assert float(found.runs["FIFO"].metrics["jct_mean"] or 0.0) == pytest.approx(end)
+    assert float(found["FIFO"].metrics["jct_mean"] or 0.0) == pytest.approx(end)
 
 
 def test_a_job_runs_only_where_its_demands_allow(tmp_path: Path) -> None:

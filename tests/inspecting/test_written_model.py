@@ -385,9 +385,9 @@ def test_the_cluster_file_drives(tmp_path: Path) -> None:
     drive(workspace, settings, slurm.cluster(), options, report=lambda diagnostic: None)
     report = shadow_comparison(workspace, settings, ["EASY"])  # its jobs have workers of 8, 4 and 2 GPUs
     assert report.jobs == 3
-    assert [row.method for row in report.runs.rows] == ["cluster", "EASY"]
-    assert not any(row.diagnostics for row in report.runs.rows)
-    times = [row.result.metrics["jct_mean"] for row in report.runs.rows if row.result is not None]
+    assert [row.method for row in report.rows] == ["cluster", "EASY"]
+    assert not any(row.diagnostics for row in report.rows)
+    times = [row.result.metrics["jct_mean"] for row in report.rows if row.result is not None]
     assert len(times) == 2
     assert times[0] == pytest.approx(times[1], abs=20 / 3600)
 

@@ -21,6 +21,7 @@ from gpusched_dsl.reporting.runs.metrics import FINISHED, METRICS, SHARE
 from gpusched_dsl.reporting.runs.series import costs_over_time, gpus_in_use, gpus_of_used_nodes, queue_length
 
 if TYPE_CHECKING:
+    from gpusched_dsl.reporting.runs.comparison import RunTrials
     from gpusched_dsl.reporting.runs.result import RunResult
 
 MOST_POINTS = 600  # of a curve: more points are replaced by means
@@ -57,13 +58,14 @@ def run_figures(result: RunResult, most_stays: int = MOST_STAYS) -> list[Figure]
     return [*figures, *price_figures(prices, axis)]
 
 
-def run_bars(runs: Sequence[tuple[str, int | None, RunResult]]) -> list[BarsFigure]:
-    """Return bars of the main metrics of several runs: triples of method, seed and result.
+def run_bars(trials: RunTrials) -> list[BarsFigure]:
+    """Return bars of the main metrics of several runs.
 
     Runs that did not finish have none, as their costs and times are those of a part of the jobs; a note names them.
     """
     import polars as pl
 
+    runs = [(row.method, row.seed, row.result) for row in trials.averaged() if row.result is not None]
     if len({method for method, _, _ in runs}) < 2:
         return []
     unfinished = dict.fromkeys(method for method, _, result in runs if result.ended not in FINISHED)

@@ -23,6 +23,7 @@ from gpusched_dsl.reporting.slot_clock import slot_clock
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.evaluation.store import ValueStore
     from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement
+    from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.placement import Placement
     from gpusched_dsl.reporting.result import Result
 
@@ -49,8 +50,9 @@ def solve_figures(result: Result, most_stays: int = MOST_STAYS) -> list[Figure]:
     return figures
 
 
-def solve_bars(results: Sequence[tuple[str, int | None, Result]]) -> list[BarsFigure]:
-    """Return bars of the objective and its terms for several methods: triples of method, seed and result."""
+def solve_bars(comparison: Comparison) -> list[BarsFigure]:
+    """Return bars of the objective and its terms for several methods."""
+    results = [(row.method, row.seed, row.result) for row in comparison.rows if row.result is not None]
     if len({method for method, _, _ in results}) < 2:
         return []
     records = [

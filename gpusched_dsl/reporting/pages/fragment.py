@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, is_installed, missing_extra
 from gpusched_dsl.reporting.figures.drawing.images import data_uri
 from gpusched_dsl.reporting.figures.figure import Figure
-from gpusched_dsl.reporting.grid import Grid
 from gpusched_dsl.reporting.pages.page import PageNote, PageSection
+from gpusched_dsl.reporting.report import write
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.report import Report
     from gpusched_dsl.reporting.result import Result
     from gpusched_dsl.reporting.runs.result import RunResult
+    from gpusched_dsl.reporting.trials import Trials
 
 SHARE: Final = 50  # sections are as short as those of a page with so many results
 FIGURES: Final = 3
@@ -42,9 +43,12 @@ def run_fragment(result: RunResult) -> str:
     return _section(run_section(result, SHARE))
 
 
-def comparison_fragment(grids: Sequence[Grid], footer: Sequence[str], figures: Sequence[Figure]) -> str:
+def comparison_fragment(trials: Trials[Any]) -> str:
     """Return tables of methods, the lines below them, and bars."""
-    return _render(title="", notes=(), summary=(), tables=(), grids=grids, footer=footer, figures=figures)
+    return _render(
+        title="", notes=(), summary=(), tables=(), grids=trials.grids(), footer=trials.footer(),
+        figures=write(trials, "bars"),
+    )  # fmt: skip
 
 
 def text_fragment(report: Report) -> str:

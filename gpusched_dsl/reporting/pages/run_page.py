@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,7 +10,6 @@ import polars as pl
 from gpusched_dsl.language.text.numbers import percent_text, short
 from gpusched_dsl.reporting.figures.run_figures import run_bars, run_figures
 from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS
-from gpusched_dsl.reporting.grid import Grid
 from gpusched_dsl.reporting.pages.page import (
     PageNote,
     PageOverview,
@@ -26,6 +25,7 @@ from gpusched_dsl.reporting.runs.summary import summary_lines, title
 from gpusched_dsl.reporting.runs.tables import JOB_TIMES, STEP_TIMES, for_readers
 
 if TYPE_CHECKING:
+    from gpusched_dsl.reporting.runs.comparison import RunTrials
     from gpusched_dsl.reporting.runs.result import RunResult
 
 MOST_JOBS = 10_000  # rows of the tables of jobs of a page, of all its runs together
@@ -34,32 +34,17 @@ MOST_PLANS = 5_000
 LEAST_ROWS = 200  # of a table, however many runs there are
 
 
-def page(
-    results: Sequence[RunResult],
-    grid: Grid | None = None,
-    footer: Sequence[str] = (),
-    seeds: Sequence[int] = (),
-    common: Container[int] = (),
-) -> str:
-    """HTML of one run, or of several with the grid of their comparison and the lines below it.
-
-    `seeds` has the seed of each run if several were run; bars show the means over the `common` ones.
-    """
-    count = max(1, len(results))
-    endings = [f", seed {seed}" for seed in seeds] or [""] * len(results)
-    sections = [run_section(result, count, ending) for result, ending in zip(results, endings, strict=True)]
-    head = "Comparison of methods" if grid is not None or len(results) != 1 else title(results[0])
-    if grid is None:
-        return render(head, sections)
-    numbers: list[int | None] = [*seeds] or [None] * len(results)
-    runs = [(r.method, s, r) for r, s in zip(results, numbers, strict=True) if s is None or s in common]
-    bars = run_bars(runs)
-    return render(head, sections, PageOverview(grid, footer, bars))
-
-
 def run_page(result: RunResult) -> str:
     """HTML of one run."""
-    return page([result])
+    return render(title(result), [run_section(result)])
+
+
+def comparison_page(trials: RunTrials) -> str:
+    """HTML of several runs: the table, bars, and each run."""
+    runs = [(row.seed, row.result) for row in trials.rows if row.result is not None]
+    sections = [run_section(r, len(runs), "" if seed is None else f", seed {seed}") for seed, r in runs]
+    overview = PageOverview(trials.grid(), trials.footer(), run_bars(trials))
+    return render("Comparison of methods", sections, overview)
 
 
 def run_section(result: RunResult, runs: int = 1, ending: str = "") -> PageSection:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS
 from gpusched_dsl.reporting.figures.solve_figures import solve_bars, solve_figures
-from gpusched_dsl.reporting.grid import Grid
 from gpusched_dsl.reporting.pages.page import (
     PageNote,
     PageOverview,
@@ -23,6 +21,7 @@ from gpusched_dsl.reporting.schedule import heading, with_readable_dates
 from gpusched_dsl.reporting.summary import result_lines
 
 if TYPE_CHECKING:
+    from gpusched_dsl.reporting.comparison import Comparison
     from gpusched_dsl.reporting.placement import Placement
     from gpusched_dsl.reporting.result import Result
 
@@ -30,30 +29,18 @@ MOST_ROWS = 10_000  # of the tables of placements of a page, of all its results 
 LEAST_ROWS = 200
 
 
-def page(
-    results: Sequence[tuple[str, Result]],
-    grid: Grid | None = None,
-    footer: Sequence[str] = (),
-    seeds: Sequence[int | None] | None = None,
-) -> str:
-    """HTML of one result, or of several with the grid of their comparison; each has the name of its method.
-
-    `seeds` has the seed of each result if several were used.
-    """
-    numbers: Sequence[int | None] = [None] * len(results) if seeds is None else seeds
-    sections = [
-        result_section(method if seed is None else f"{method}, seed {seed}", result, len(results))
-        for (method, result), seed in zip(results, numbers, strict=True)
-    ]
-    if grid is None:
-        return render(sections[0].title if len(sections) == 1 else "Comparison of methods", sections)
-    bars = solve_bars([(m, seed, r) for (m, r), seed in zip(results, numbers, strict=True)])
-    return render("Comparison of methods", sections, PageOverview(grid, footer, bars))
-
-
 def result_page(result: Result) -> str:
     """HTML of one result."""
-    return page([(result.backend, result)])
+    section = result_section(result.backend, result)
+    return render(section.title, [section])
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """HTML of a comparison: its table, bars, and the result of each method."""
+    results = [(row.title, row.result) for row in comparison.rows if row.result is not None]
+    sections = [result_section(title, result, len(results)) for title, result in results]
+    overview = PageOverview(comparison.grid(), comparison.footer(), solve_bars(comparison))
+    return render("Comparison of methods", sections, overview)
 
 
 def result_section(method: str, result: Result, results: int = 1) -> PageSection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from gpusched_dsl.ir.contradiction import CODE, contradiction
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -17,9 +17,6 @@ from gpusched_dsl.reporting.runs.metrics import FINISHED, METRICS
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.reporting.runs.summary import broken_text
 from gpusched_dsl.reporting.trials import Columns, RankedTrials, Trial, Trials
-
-if TYPE_CHECKING:
-    from gpusched_dsl.reporting.figures.figure import Figure
 
 FORMAT = "gsdsl-run-comparison/1"
 TOTAL, COMPLETION = "total", "jct_mean"  # what ranks methods: the second one if nothing is charged
@@ -58,6 +55,12 @@ class RunTrial(Trial[RunResult]):
 class RunTrials(Trials[RunTrial]):
     """Runs over time."""
 
+    writers: ClassVar[dict[str, str]] = {
+        **Trials.writers,
+        "bars": "gpusched_dsl.reporting.figures.run_figures:run_bars",
+        "html": "gpusched_dsl.reporting.pages.run_page:comparison_page",
+    }
+
     @property
     def results(self) -> tuple[RunResult, ...]:
         """Return the results of the runs that were not refused."""
@@ -68,18 +71,8 @@ class RunTrials(Trials[RunTrial]):
         """Return the warnings of all results, but for contradictions of their bounds."""
         return tuple(warning for result in self.results for warning in result.warnings if warning.code != CODE)
 
-    def _figures_of(self, row: RunTrial) -> Sequence[Figure]:
-        from gpusched_dsl.reporting.figures.run_figures import run_figures
-
-        return [] if row.result is None else run_figures(row.result)
-
-    def _bars(self) -> Sequence[Figure]:
-        from gpusched_dsl.reporting.figures.run_figures import run_bars
-
-        return run_bars([(r.method, r.seed, r.result) for r in self._averaged() if r.result is not None])
-
-    def _averaged(self) -> Sequence[RunTrial]:
-        """Return the runs whose means are shown."""
+    def averaged(self) -> Sequence[RunTrial]:
+        """Return the runs that bars show."""
         return self.rows
 
 
@@ -88,11 +81,8 @@ class RunComparison(RunTrials, RankedTrials[RunTrial]):
     """Rows in the order of the methods; `interrupted`: the methods after the last row did not run.
 
     `print` shows the table of the command line; `comparison["Greedy"]` is the result of a method. `table` has a row per
-    method: `method`, `ended`, `best`, `gap`, the terms, and all metrics of `METRICS`. Without `is_ranked` no row is the
-    best.
+    method: `method`, `ended`, `best`, `gap`, the terms, and all metrics of `METRICS`.
     """
-
-    is_ranked: bool = True
 
     def __getitem__(self, method: str) -> RunResult:
         """Return the result of a method; raise KeyError if there is none."""
@@ -108,7 +98,7 @@ class RunComparison(RunTrials, RankedTrials[RunTrial]):
 
         A method whose plans violate the model is not ranked.
         """
-        if not self.is_ranked or row.total is None or row.result is None or row.result.is_broken:
+        if row.total is None or row.result is None or row.result.is_broken:
             return None
         return row.total if self.is_charged else row.metric(COMPLETION)
 
@@ -281,12 +271,6 @@ class RunComparison(RunTrials, RankedTrials[RunTrial]):
             ],
         }
         return {key: finite(value) for key, value in found.items()}
-
-    def html_text(self) -> str:
-        """Return a page with the table and charts of every run."""
-        from gpusched_dsl.reporting.pages.run_page import page
-
-        return page(self.results, self.grid(), self.footer())
 
 
 def numbers(header: str, values: Sequence[float | None], *, digits: int = 6, optional: int = 0) -> GridColumn:

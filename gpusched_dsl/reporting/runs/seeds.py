@@ -99,14 +99,14 @@ class SeedComparison(RunTrials):
         whole = {seed for seed in finished if finished.count(seed) == len(self.finished)}
         return tuple((seed, comparison) for seed, comparison in self.comparisons if seed in whole)
 
-    def _averaged(self) -> Sequence[RunTrial]:
+    def averaged(self) -> Sequence[RunTrial]:
         """Return the runs at the common seeds."""
         seeds = dict(self.common)
         return [row for row in self.rows if row.seed in seeds]
 
     def values(self, method: str, metric: str) -> list[float]:
         """Return `total` or a metric of a method for each of the common seeds; no entry if it is undefined."""
-        rows = self._averaged() if method in self.finished else ()
+        rows = self.averaged() if method in self.finished else ()
         values = (row.metric(metric) for row in rows if row.method == method)
         return [float(value) for value in values if value is not None]
 
@@ -128,7 +128,7 @@ class SeedComparison(RunTrials):
         """Return the differences of `metric` to the best method, over the common seeds; None for one method or seed."""
         if len(self.common) < 2:
             return None
-        rows = [row for method in self.finished for row in self._averaged() if row.method == method]
+        rows = [row for method in self.finished for row in self.averaged() if row.method == method]
         return pair_by_seed((row.method, row.seed, row.metric(self.metric)) for row in rows)
 
     # --- tables ------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class SeedComparison(RunTrials):
         """Return a line for each method whose gap was divided, with the means of the parts over the common seeds."""
         lines = []
         for method in self.finished:
-            results = {row.seed: row.result for row in self._averaged() if row.method == method}
+            results = {row.seed: row.result for row in self.averaged() if row.method == method}
             divided = {seed: r.gap_parts.parts for seed, r in results.items() if r is not None and r.gap_parts}
             if divided:
                 first = next(iter(divided.values()))
@@ -216,8 +216,9 @@ class SeedComparison(RunTrials):
         seeds = ", ".join(str(seed) for seed, _ in self.comparisons)
         return f"<SeedComparison {', '.join(self.methods)}; seeds {seeds}>"
 
-    def __str__(self) -> str:
-        return "\n\n".join([*(plain(grid).rstrip("\n") for grid in self.grids()), "\n".join(self.footer())])
+    def lines(self) -> list[str]:
+        """Return the tables for people, and the lines below them."""
+        return [*(line for grid in self.grids() for line in [*plain(grid).splitlines(), ""]), *self.footer()]
 
     # --- files -------------------------------------------------------------------------------------------------------
 
@@ -247,10 +248,3 @@ class SeedComparison(RunTrials):
             "late_share_mean": self.mean(method, "late_share"),
             "jct_mean": self.mean(method, COMPLETION),
         }
-
-    def html_text(self) -> str:
-        """Return a page with the means, bars with intervals, and the charts of every run."""
-        from gpusched_dsl.reporting.pages.run_page import page
-
-        seeds = [row.seed for row in self.rows if row.result is not None and row.seed is not None]
-        return page(self.results, self.grid(), self.footer(), seeds, dict(self.common))

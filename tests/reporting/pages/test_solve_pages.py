@@ -14,7 +14,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.reporting.figures import solve_figures
 from gpusched_dsl.reporting.pages import page as pages
 from gpusched_dsl.reporting.pages.page import PageSection, PageTable, render, summary_fields
-from gpusched_dsl.reporting.pages.solve_page import page
+from gpusched_dsl.reporting.pages.solve_page import result_page
 
 SLOTS = """
 model Slots {
@@ -107,10 +107,10 @@ def test_a_comparison_has_all_methods(tmp_path: Path) -> None:
 
 def test_results_without_a_placement_or_a_solution() -> None:
     plain = gs.loads("model M { var x >= 0 <= 3; maximize f: x; } scenario S for M { }").solve()
-    assert "<figure" not in page([("highs", plain)])
-    assert len(page([("highs", plain)])) < 100_000  # without charts there is no charting library
+    assert "<figure" not in result_page(plain)
+    assert len(result_page(plain)) < 100_000  # without charts there is no charting library
     impossible = gs.loads(QUEUE.replace("<= gpus[n]", "<= -1")).solve()
-    assert "infeasible" in seen(page([("highs", impossible)]))
+    assert "infeasible" in seen(result_page(impossible))
 
 
 def test_schedules_with_too_many_bars_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ COUNTED = re.compile(rf"(?<![\w.,:&#])([\d,]+) ({SEVERAL})\b(?!-)")
 
 def texts(result: RunResult) -> str:
     """What a reader of the page sees."""
-    made = pages.page([result])
+    made = pages.run_page(result)
     schedules = [f"{f['note']}\n{f['idle']}" for f in figures_of(made, "schedule")]
     return seen(made) + "\n".join(schedules)
 
