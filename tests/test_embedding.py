@@ -145,7 +145,7 @@ def test_a_former_name_warns() -> None:
     with pytest.warns(DeprecationWarning, match=r"deprecated since gsdsl 0.1: use `filter_levels`") as caught:
         assert speed_levels.filtered is speed_levels.filter_levels
     assert caught[0].filename == __file__
-    assert "`filter_levels`" in (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    assert "`filter_levels`" in (ROOT / "docs" / "reference" / "stability.md").read_text(encoding="utf-8")
 
 
 def test_logs_of_the_program_are_not_silenced(caplog: pytest.LogCaptureFixture) -> None:

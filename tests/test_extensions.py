@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from derive import PAGES
 
 PACKAGE = Path(__file__).with_name("extensions_package")
 SOLVE = str(PACKAGE / "solve_excess.py")
@@ -314,7 +315,7 @@ scenario S for M { Jobs = { a }; gpus = { a: 1 }; }
     assert run(installed, tmp_path, "-c", code).split()[-1] == "False"
 
 
-@pytest.mark.parametrize("name", ["reference.md", "options.md", "backends.md", "gallery.md"])
+@pytest.mark.parametrize("name", sorted(PAGES))
 def test_made_pages_do_not_depend_on_installed_extensions(installed: Path, tmp_path: Path, name: str) -> None:
     """`make docs` beside this package writes the same pages."""
     site = Path(__file__).parents[1] / "docs" / "site"

@@ -14,6 +14,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import navigation
 import pytest
 
 from benchmarks.packages import package_folders, sources
@@ -61,7 +62,7 @@ def test_builds_are_equal_and_complete(tmp_path: Path) -> None:
         assert one.read_bytes() == other.read_bytes(), f"{one.name} depends on the machine"
     names = zipfile.ZipFile(wheel).namelist()
     assert {n.split("/")[0] for n in names if ".dist-info" not in n} == package_folders().keys()
-    pages = {f"gpusched_dsl/docs/{p.name}" for p in (ROOT / "docs").glob("*.md")}
+    pages = {f"gpusched_dsl/{p.relative_to(ROOT)}" for p in navigation.pages()}
     assert pages <= set(names)
     assert {"gpusched_dsl/grammar/gsm.lark", "gpusched_dsl/py.typed"} <= set(names)
     assert not [n for n in names if n.endswith((".pyc", ".pyo"))]
@@ -126,7 +127,7 @@ def test_a_wheel_has_no_files_of_an_earlier_build(tmp_path: Path) -> None:
 def test_every_extra_is_documented() -> None:
     """Extras of users have a page with the command that installs them; the names in messages exist."""
     extras = project()["optional-dependencies"].keys()
-    pages = "".join(p.read_text(encoding="utf-8") for p in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+    pages = "".join(p.read_text(encoding="utf-8") for p in [*navigation.pages(), ROOT / "README.md"])
     for extra in extras - {"dev", "docs", "bench", "browser"}:
         assert f"pip install '.[{extra}]'" in pages, extra
     texts = "".join(path.read_text(encoding="utf-8") for path in sources())

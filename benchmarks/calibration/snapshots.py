@@ -102,7 +102,7 @@ class TraceResult:
     drift: str | None
 
     def row(self, name: str) -> str:
-        """A row of the table in docs/estimates.md."""
+        """A row of the table in docs/reference/estimates.md."""
         corrected = self.calibration.coverage
         if self.raw is None or corrected is None:
             what = "nobody waits" if not self.times else "too few cases"

@@ -1,6 +1,6 @@
 """`python -m benchmarks.leaderboard`: freezes tracks, examines and runs entries, and renders the pages.
 
-python -m benchmarks.leaderboard    render docs/leaderboard.md and docs/performance.md
+python -m benchmarks.leaderboard    render docs/reference/leaderboard.md and docs/reference/performance.md
 python -m benchmarks.leaderboard run [--entry NAME] [--track NAME] [--seeds N] [--missing]
 python -m benchmarks.leaderboard check NAME [--track NAME]
 python -m benchmarks.leaderboard freeze [--track NAME] [--missing]

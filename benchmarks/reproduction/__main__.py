@@ -1,4 +1,4 @@
-"""`python -m benchmarks.reproduction`: stores results of campaigns beside the claims, writes docs/reproduction.md."""
+"""`python -m benchmarks.reproduction`: stores results of campaigns beside the claims, writes the page of them."""
 
 from __future__ import annotations
 

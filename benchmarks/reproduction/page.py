@@ -1,4 +1,4 @@
-"""Renders docs/reproduction.md from the claims of the papers and the stored results of their campaigns."""
+"""Renders docs/reference/reproduction.md from the claims of the papers and the stored results of their campaigns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gpusched_dsl.campaigns.claims.verdict import Finding, find
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text
 
-PAGE = ROOT / "docs" / "reproduction.md"
+PAGE = ROOT / "docs" / "reference" / "reproduction.md"
 WIDTH = 120
 NO_BREAK = "\x00"  # a blank inside a word of a command
 Results = Mapping[str, pl.DataFrame]  # by campaign

@@ -12,7 +12,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "performance.md"
+PAGE = HERE.parent / "reference" / "performance.md"
 SHOWN = {  # the arm in the table, and its label in the chart
     "gsdsl": "gsdsl",
     "NumPy and SciPy, triplets": "NumPy and SciPy, by hand",

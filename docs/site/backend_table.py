@@ -1,4 +1,4 @@
-"""docs/backends.md: what each backend supports, as its capabilities declare it, and how other constructs reach it."""
+"""reference/backends.md: what each backend supports by its capabilities, and how other constructs reach it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def page() -> str:
             paragraph(
                 """Several solvers at once, `concurrent` or `highs+scip`, support what one of them supports. Other
                 packages add backends with entry points of the group `gpusched_dsl.backends`
-                ([CONTRIBUTING.md](../CONTRIBUTING.md))."""
+                ([CONTRIBUTING.md](../../CONTRIBUTING.md))."""
             ),
         )
     )

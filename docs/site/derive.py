@@ -32,10 +32,10 @@ def without_extensions(page: Callable[[], str]) -> Callable[[], str]:
 
 
 PAGES = {
-    "reference.md": without_extensions(language_reference.page),
-    "options.md": without_extensions(options.page),
-    "backends.md": without_extensions(backend_table.page),
-    "gallery.md": without_extensions(gallery.page),
+    "reference/declarations.md": without_extensions(language_reference.page),
+    "reference/options.md": without_extensions(options.page),
+    "reference/backends.md": without_extensions(backend_table.page),
+    "reference/gallery.md": without_extensions(gallery.page),
 }
 
 if __name__ == "__main__":

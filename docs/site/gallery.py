@@ -1,4 +1,4 @@
-"""docs/gallery.md: models with their main formulas, and pictures of solved scenarios and runs.
+"""docs/reference/gallery.md: models with their main formulas, and pictures of solved scenarios and runs.
 
 `python docs/site/gallery.py` draws the pictures of docs/images/gallery again, by the commands that the page shows.
 """
@@ -152,8 +152,8 @@ EXHIBITS = (
 def page() -> str:
     """The text of the page."""
     intro = """Models that come with gsdsl, their main formulas, and pictures of the commands shown. [Models as
-        mathematics](models/README.md) has all formulas, [the library](../models/README.md) all files, options and data.
-        This page is made by `make docs`."""
+        mathematics](../models/README.md) has all formulas, [the library](../../models/README.md) all files, options
+        and data. This page is made by `make docs`."""
     parts = ["# Gallery\n", paragraph(intro)]
     for item in EXHIBITS:
         own = (DOCS / "models" / item.page).read_text(encoding="utf-8")
@@ -162,9 +162,9 @@ def page() -> str:
             f"## {item.title}\n",
             paragraph(item.text),
             *(f"```math\n{formula(own, name)}\n```\n" for name in item.formulas),
-            f"![{item.alt}](images/gallery/{item.name}.svg)\n",
+            f"![{item.alt}](../images/gallery/{item.name}.svg)\n",
             f"    {item.command}\n",
-            f"[All formulas of `{item.model}`](models/{item.page}#{item.model.lower()})\n",
+            f"[All formulas of `{item.model}`](../models/{item.page}#{item.model.lower()})\n",
         ]
     return "\n".join(parts)
 

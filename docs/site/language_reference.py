@@ -1,4 +1,4 @@
-"""docs/reference.md: words, operators, functions, units, rules and syntax, as the grammar and the code have them."""
+"""reference/declarations.md: words, operators, functions, units, rules and syntax, of the grammar and the code."""
 
 from __future__ import annotations
 

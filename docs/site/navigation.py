@@ -6,61 +6,69 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Sections of the start page; other pages of docs/ follow the guides.
-GUIDES = "How-to guides"
+# Sections of the start page. A guide has at most 250 lines; what is longer, or made, is looked up in docs/reference.
+GUIDES = [
+    "docs/installing",
+    "docs/tutorial",
+    "docs/coming_from",
+    "docs/recipes",
+    "docs/policies",
+    "docs/online",
+    "docs/campaigns",
+    "docs/explaining",
+    "docs/inspect",
+    "docs/slurm",
+    "docs/kubernetes",
+    "docs/live",
+    "docs/serve",
+    "docs/python",
+]
 SECTIONS: dict[str, list[str]] = {
-    "Learn": [
-        "docs/installing",
-        "docs/tutorial",
-        "docs/playground",
-        "docs/coming_from",
-        "docs/paper_words",
-        "docs/recipes",
-        "docs/gallery",
-        "docs/glossary",
+    "Guides": GUIDES,
+    "Words": ["docs/glossary", "docs/reference/paper_words"],
+    "Language and commands": [
+        "docs/reference/language",
+        "docs/reference/declarations",
+        "docs/reference/options",
+        "docs/reference/cli",
+        "docs/reference/errors",
     ],
-    GUIDES: [
-        "docs/data_formats",
-        "docs/policies",
-        "docs/online",
-        "docs/state",
-        "docs/dates",
-        "docs/lookahead",
-        "docs/running",
-        "docs/reports",
-        "docs/explaining",
-        "docs/campaigns",
-        "docs/statistics",
-        "docs/profiles",
-        "docs/generators",
-        "docs/price_data",
-        "docs/live",
-        "docs/inspect",
-        "docs/estimates",
-        "docs/slurm",
-        "docs/slurm_prices",
-        "docs/kubernetes",
-        "docs/serve",
-        "docs/editors",
-        "docs/notebook",
-        "docs/flexibility",
-        "docs/assistants",
+    "Data": [
+        "docs/reference/data_formats",
+        "docs/reference/profiles",
+        "docs/reference/generators",
+        "docs/reference/price_data",
     ],
-    "Reference": [
-        "docs/language",
-        "docs/reference",
-        "docs/options",
-        "docs/cli",
-        "docs/slurm_reference",
-        "docs/python",
-        "docs/solving",
-        "docs/backends",
-        "docs/result",
-        "docs/errors",
-        "docs/stability",
+    "Solving and results": [
+        "docs/reference/solving",
+        "docs/reference/backends",
+        "docs/reference/result",
+        "docs/reference/reports",
+        "docs/reference/statistics",
     ],
-    "Models": ["models/README", "docs/models/README"],
-    "Results": ["docs/performance", "docs/leaderboard", "docs/reproduction", "docs/fidelity"],
+    "Over time": [
+        "docs/reference/running",
+        "docs/reference/state",
+        "docs/reference/dates",
+        "docs/reference/lookahead",
+        "docs/reference/estimates",
+        "docs/reference/flexibility",
+    ],
+    "Clusters": ["docs/reference/slurm_reference", "docs/reference/slurm_prices"],
+    "Tools": [
+        "docs/reference/playground",
+        "docs/reference/editors",
+        "docs/reference/notebook",
+        "docs/reference/assistants",
+        "docs/reference/stability",
+    ],
+    "Models": ["docs/reference/gallery", "models/README", "docs/models/README"],
+    "Results": [
+        "docs/reference/performance",
+        "docs/reference/leaderboard",
+        "docs/reference/reproduction",
+        "docs/reference/fidelity",
+    ],
     "Internals": [
         "docs/design",
         "docs/decisions",
@@ -76,7 +84,7 @@ SECTIONS: dict[str, list[str]] = {
 TITLES = {
     "docs/tutorial": "Tutorial",
     "docs/coming_from": "Coming from AMPL, Pyomo, ...",
-    "docs/solving": "Solving",
+    "docs/reference/solving": "Solving",
     "docs/design": "Design",
     "docs/testing": "Tests",
     "models/README": "The library",
@@ -86,17 +94,15 @@ TITLES = {
 FOLDERS = {"docs/models/README": "docs/models/*/*", "models/README": "models/*/**"}
 
 
-def sections() -> dict[str, list[str]]:
-    """All sections with their pages; pages of docs/ in no section are guides. docs/index.md is the start page."""
-    named = {"docs/index", *(page for pages in SECTIONS.values() for page in pages)}
-    others = sorted(f"docs/{path.stem}" for path in ROOT.glob("docs/*.md") if f"docs/{path.stem}" not in named)
-    return {caption: [*pages, *(others if caption == GUIDES else ())] for caption, pages in SECTIONS.items()}
+def pages() -> list[Path]:
+    """The pages of docs/ that are written or made for readers, without models as mathematics."""
+    return sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("docs/reference/*.md")])
 
 
 def toctrees(page: str) -> str:
     """The lists of pages below a page, as Markdown to append to it."""
     if page == "index":
-        return "".join(_toctree(caption, pages) for caption, pages in sections().items())
+        return "".join(_toctree(caption, pages) for caption, pages in SECTIONS.items())
     return _toctree("", [FOLDERS[page]], glob=True) if page in FOLDERS else ""
 
 

@@ -1,4 +1,4 @@
-"""docs/options.md: every command with its arguments and options, as the parser of the command line has them."""
+"""reference/options.md: every command with its arguments and options, as the parser of the command line has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exit codes: a promise to scripts, listed in `gsdsl --help` and docs/cli.md."""
+"""Exit codes: a promise to scripts, listed in `gsdsl --help` and docs/reference/cli.md."""
 
 from __future__ import annotations
 

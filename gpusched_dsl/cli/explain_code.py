@@ -1,4 +1,4 @@
-"""`gsdsl explain GSM3002`: shows the section of a diagnostic code, as in docs/errors.md."""
+"""`gsdsl explain GSM3002`: shows the section of a diagnostic code, as in docs/reference/errors.md."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _known_code(word: str) -> str:
         else sorted((known for known in CODES if slips[known] <= 1), key=lambda known: slips[known])[:_SHOWN]
     )
     listed = " or ".join(f"`{known}` ({CODES[known]})" for known in near)
-    help = f"did you mean {listed}?" if near else "the codes are on the page docs/errors.md"
+    help = f"did you mean {listed}?" if near else "the codes are on the page docs/reference/errors.md"
     raise CommandLineError("GSM6002", f"unknown code `{word}`", help)
 
 

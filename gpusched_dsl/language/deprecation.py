@@ -1,4 +1,4 @@
-"""Names that are replaced: they keep working for a while, with a warning (`docs/stability.md`)."""
+"""Names that are replaced: they keep working for a while, with a warning (`docs/reference/stability.md`)."""
 
 from __future__ import annotations
 

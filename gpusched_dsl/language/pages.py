@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from gpusched_dsl.language.data_folders import data_folder
 
@@ -13,17 +14,13 @@ _HEADING = re.compile(r"^(#{2,6}) (.+)$")
 
 def page_titles() -> dict[str, str]:
     """Return the title of every page by its name, such as `language`, in alphabetical order."""
-    names = sorted(page.stem for page in data_folder(PAGES).glob("*.md"))
-    found = {name: _TITLE.search(read_page(name)) for name in names}
+    found = {name: _TITLE.search(page.read_text(encoding="utf-8")) for name, page in sorted(_pages().items())}
     return {name: match[1] if match else name for name, match in found.items()}
 
 
 def read_page(name: str) -> str:
     """Return the Markdown text of a page; raise KeyError if there is none of this name."""
-    page = next((page for page in data_folder(PAGES).glob("*.md") if page.stem == name), None)
-    if page is None:
-        raise KeyError(name)
-    return page.read_text(encoding="utf-8")
+    return _pages()[name].read_text(encoding="utf-8")
 
 
 def headings(text: str) -> list[str]:
@@ -57,3 +54,9 @@ def _heading_lines(text: str) -> list[tuple[int, int, str]]:
         elif not in_code and (match := _HEADING.match(line)):
             found.append((number, len(match[1]), match[2].strip()))
     return found
+
+
+def _pages() -> dict[str, Path]:
+    """Return the pages by name: guides, and those of the folder `reference`. No two have one name."""
+    folder = data_folder(PAGES)
+    return {page.stem: page for page in (*folder.glob("*.md"), *folder.glob("reference/*.md"))}

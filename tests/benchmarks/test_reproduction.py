@@ -1,4 +1,4 @@
-"""docs/reproduction.md is in step with claims and stored results; verdicts agree with ones worked out by hand."""
+"""reproduction.md is in step with claims and stored results; verdicts agree with ones worked out by hand."""
 
 from __future__ import annotations
 

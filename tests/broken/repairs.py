@@ -2,7 +2,7 @@
 
 `python tests/broken/repairs.py` checks each file of the corpus and each statement of `test_fixes.py`, makes all
 proposed edits, checks again, and so on until no edit is left. It writes `repairs.csv` and the tables of
-docs/assistants.md.
+docs/reference/assistants.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpusched_dsl.language.pages import read_page
 
 ROOT = FOLDER.parents[1]
 TABLE = FOLDER / "repairs.csv"
-PAGE = ROOT / "docs" / "assistants.md"
+PAGE = ROOT / "docs" / "reference" / "assistants.md"
 BEGIN, END = "<!-- repairs: begin -->\n", "<!-- repairs: end -->\n"
 STATEMENTS = "statements: "
 

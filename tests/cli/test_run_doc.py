@@ -1,4 +1,4 @@
-"""docs/running.md: its example prints the shown output, and its table has every metric."""
+"""docs/reference/running.md: its example prints the shown output, and its table has every metric."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from gpusched_dsl.reporting.runs.metrics import METRICS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "running.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "running.md").read_text(encoding="utf-8")
 
 
 def blocks(kind: str) -> list[str]:

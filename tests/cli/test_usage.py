@@ -78,7 +78,7 @@ def test_help_before_a_command_is_that_of_all(words: str, capsys: pytest.Capture
 
 
 def test_every_exit_code_is_documented() -> None:
-    documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    documented = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     for code, _ in exits.TABLE:
         assert f"| {code} |" in documented
     sources = Path(exits.__file__).with_name("arguments").glob("*.py")

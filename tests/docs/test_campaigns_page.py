@@ -64,7 +64,7 @@ def test_every_statement_of_the_table_parses(folder: Path) -> None:
 
 
 def test_every_option_is_on_the_page_of_commands() -> None:
-    text = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     section = text[text.index("\n## campaign\n") :].split("\n## ", 2)[1]
     own = {option for action in build_parser()[1]["campaign"]._actions for option in action.option_strings}
     common = {"-h", "--help", "--diagnostics", "--color", "-q", "--quiet", "--debug"}

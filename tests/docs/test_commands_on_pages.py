@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
+import navigation
 import pytest
 
 from gpusched_dsl.cli.arguments.parse import CommandLineError, parse
@@ -28,7 +29,7 @@ def commands() -> Iterator[tuple[str, str]]:
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
         ROOT / "SECURITY.md",
-        *sorted((ROOT / "docs").glob("*.md")),
+        *navigation.pages(),
         *sorted((ROOT / "models").glob("*/README.md")),
     ):
         text = page.read_text(encoding="utf-8")

@@ -6,13 +6,14 @@ import re
 from functools import cache
 from pathlib import Path
 
+import navigation
 from corpus import FOLDER, corpus
 
 from benchmarks.packages import sources as package_sources
 from gpusched_dsl.language.diagnostics.codes import CODES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
 ADVICE = "**What to do:** "
 
 # Codes that no file of the corpus can cause, and a test that does.
@@ -229,7 +230,7 @@ def test_the_code_uses_what_is_in_the_table() -> None:
 
 def test_codes_that_are_spoken_of_exist() -> None:
     spoken = {code for text in sources().values() for code in re.findall(r"GSM\d{4}", text)}
-    pages = {c for p in (ROOT / "docs").glob("*.md") for c in re.findall(r"GSM\d{4}", p.read_text(encoding="utf-8"))}
+    pages = {c for p in navigation.pages() for c in re.findall(r"GSM\d{4}", p.read_text(encoding="utf-8"))}
     assert (spoken | pages) - CODES.keys() == set()
 
 

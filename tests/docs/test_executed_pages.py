@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from execute import execute, written
 
+from gpusched_dsl.language.pages import read_page
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 # Commands of each page with blocks `console`; those of the README are in test_readme_page.py.
 COMMANDS = {"tutorial": 14, "coming_from": 2, "estimates": 1, "recipes": 1}
@@ -32,7 +34,7 @@ error...
 
 
 def executed(name: str, folder: Path, without: str = "") -> int:
-    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    text = read_page(name)
     results = list(execute(text, folder, without))
     for result in results:
         assert result.agrees, f"$ {result.command}\n{result.printed}"
@@ -47,7 +49,7 @@ def test_coming_from_other_languages(tmp_path: Path) -> None:
 def test_estimates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The command, and the lines of Python on the same file."""
     assert executed("estimates", tmp_path) == COMMANDS["estimates"]
-    text = (DOCS / "estimates.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "estimates.md").read_text(encoding="utf-8")
     code = text.split("```python\n", 1)[1].split("```", 1)[0]
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "estimates.md", "exec"), {})

@@ -1,4 +1,4 @@
-"""docs/fidelity.md names every policy of the families that follow papers, and its links and files exist."""
+"""docs/reference/fidelity.md names every policy of the families that follow papers, and its links and files exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "fidelity.md").read_text(encoding="utf-8")
 SECTIONS = {"capacity_planning": "Capacity planning", "gpu_sharing": "GPU sharing", "allocation": "Queues of GPUs"}
 
 
@@ -30,8 +30,8 @@ def test_every_policy_has_its_place(family: str) -> None:
 def test_files_and_links_exist() -> None:
     for path in re.findall(r"`((?:models|tests)/[\w/.]+)`", PAGE):
         assert (ROOT / path).exists(), path
-    for page, place in re.findall(r"\]\(([\w.]+\.md)(?:#([\w-]+))?\)", PAGE):
-        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for page, place in re.findall(r"\]\(([\w./]+\.md)(?:#([\w-]+))?\)", PAGE):
+        text = (ROOT / "docs" / "reference" / page).resolve().read_text(encoding="utf-8")
         places = {
             re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", text, re.M)
         }

@@ -1,4 +1,4 @@
-"""The examples of docs/flexibility.md are correct: its command prints what the page shows, and its Python runs."""
+"""The examples of flexibility.md are correct: its command prints what the page shows, and its Python runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpusched_dsl.cli import main
 from gpusched_dsl.cli.arguments.commands import build_parser
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "flexibility.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "reference" / "flexibility.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -44,7 +44,7 @@ def test_the_shipped_days_can_shed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_option_is_on_the_page_of_commands() -> None:
-    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
     section = text[text.index("\n## flexibility\n") :].split("\n## ", 2)[1]
     own = {option for action in build_parser()[1]["flexibility"]._actions for option in action.option_strings}
     common = {"-h", "--help", "--diagnostics", "--color", "-q", "--quiet", "--debug"}

@@ -1,4 +1,4 @@
-"""The examples of docs/lookahead.md are correct, and its model with two stages has the stated optimum."""
+"""The examples of docs/reference/lookahead.md are correct, and its model with two stages has the stated optimum."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "lookahead.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "lookahead.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```gsm\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 

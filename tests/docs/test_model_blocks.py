@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import navigation
 import pytest
 
 from gpusched_dsl.language.blocks.blocks import check_blocks
@@ -14,7 +15,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *navigation.pages()]
 ERRORS = "errors"  # its blocks are wrong by intention: test_errors_page.py
 WRONG = "coming_from 2"  # too
 # What stands around the statements of a page in a file.

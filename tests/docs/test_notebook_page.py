@@ -1,4 +1,4 @@
-"""The cells of docs/notebook.md run in their order."""
+"""The cells of docs/reference/notebook.md run in their order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from notebook_shell import opened_shell
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "notebook.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "notebook.md"
 
 
 def test_the_cells_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""docs/paper_words.md teaches the words that the printed formulations use, and no others."""
+"""docs/reference/paper_words.md teaches the words that the printed formulations use, and no others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched_dsl.language.parsing.recovery import read_blocks
 from gpusched_dsl.language.source import Source
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/paper_words.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reference/paper_words.md").read_text(encoding="utf-8")
 
 
 def words_of(path: Path) -> set[str]:

@@ -23,7 +23,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "playground"
 CHROMIUM = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
-PAGE = (ROOT / "docs" / "playground.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "playground.md").read_text(encoding="utf-8")
 CALLS = """
 import json, sys
 sys.path[:] = [path for path in sys.path if "site-packages" not in path]

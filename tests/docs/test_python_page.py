@@ -1,4 +1,4 @@
-"""The Python of docs/python.md, docs/result.md and docs/reports.md runs, block by block, with what its comments say."""
+"""The Python of the pages python, result and reports runs, block by block, with what its comments say."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import gpusched_dsl as gs
+from gpusched_dsl.language.pages import read_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -27,7 +28,7 @@ ONE = CAPACITY + "scenario Own extends Figure1 { }"
 
 
 def blocks(page: str, language: str = "python") -> list[str]:
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    text = read_page(page)
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
@@ -99,7 +100,7 @@ def test_other_pages(folder: Path) -> None:
 
 
 def test_the_page_of_what_is_stable_has_all_names() -> None:
-    text = (DOCS / "stability.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "stability.md").read_text(encoding="utf-8")
     table = text[text.index("## Names") : text.index("## Extensions")]
     rows = "".join(line for line in table.splitlines() if line.startswith("| "))
     assert sorted(re.findall(r"`(\w+)`", rows)) == sorted(gs.__all__)

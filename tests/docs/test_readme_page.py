@@ -54,7 +54,7 @@ def test_the_python_runs(example: str, capsys: pytest.CaptureFixture[str]) -> No
 def test_every_command_is_listed() -> None:
     from gpusched_dsl.cli.arguments.commands import build_parser
 
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\| `([a-z]+)[^`\n]*` \|", page.partition("\n## ")[0], re.MULTILINE)
     assert shown == re.findall(r"^    ([a-z]+) {2,}", build_parser()[0].format_help(), re.MULTILINE)
 
@@ -93,11 +93,11 @@ def test_the_picture_shows_this_version() -> None:
 
 
 def test_the_chart_shows_the_figures_of_the_page() -> None:
-    """Drawn again from docs/performance.md: `python docs/images/building.py` where this fails."""
+    """Drawn again from docs/reference/performance.md: `python docs/images/building.py` where this fails."""
     building = script_of_picture("building")
     assert words_of(building.draw()) == words_of(picture("building"))
     seconds = {name: figures[0] for name, figures in building.figures().items()}
-    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "performance.md").read_text(encoding="utf-8")
     assert f"gsdsl {seconds['gsdsl']:.2g} s, linopy {seconds['linopy']:.2g} s" in page
 
 

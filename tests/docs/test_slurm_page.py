@@ -35,7 +35,7 @@ from gpusched_dsl.language.workspace import load_workspace
 GSDSL = (sys.executable, "-m", "gpusched_dsl")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "slurm.md").read_text(encoding="utf-8")
-REFERENCE = (DOCS / "slurm_reference.md").read_text(encoding="utf-8")
+REFERENCE = (DOCS / "reference" / "slurm_reference.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str, page: str = PAGE) -> list[str]:
@@ -114,7 +114,7 @@ def test_the_page_is_read_in_ten_minutes() -> None:
 
 
 def test_every_option_is_on_the_page_of_commands() -> None:
-    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
     section = text[text.index("\n## drive\n") :].split("\n## ", 2)[1]
     own = {option for action in build_parser()[1]["drive"]._actions for option in action.option_strings}
     common = {"-h", "--help", "--diagnostics", "--color", "-q", "--quiet", "--debug"}

@@ -27,7 +27,7 @@ from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.online.journal.journal import Journal
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "slurm_prices.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "slurm_prices.md").read_text(encoding="utf-8")
 BERLIN = ZoneInfo("Europe/Berlin")
 SECTIONS = {"CheapHours": "# On a Slurm cluster when", "PriceAwareLive": "## The price-aware model on Slurm"}
 PRICE = {"CheapHours": "price", "PriceAwareLive": "tariff"}

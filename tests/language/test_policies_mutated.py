@@ -110,7 +110,7 @@ def test_policies_that_ship_are_told_in_words(path: Path) -> None:
 
 
 def test_the_policies_of_the_language_page_are_sound() -> None:
-    page = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
     example = page[page.index('policy Greedy "most urgent') :].partition("```")[0]
     found = Diagnostics()
     text = f'import "gsdsl:capacity_planning/model.gsm";\n{example}'

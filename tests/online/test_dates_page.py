@@ -1,4 +1,4 @@
-"""The example of docs/dates.md runs, and its row holds in office hours; further lines of the page."""
+"""The example of docs/reference/dates.md runs, and its row holds in office hours; further lines of the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpusched_dsl.language.formatting.formatter import format_text
 from gpusched_dsl.online.history import Stretches, stretches_of
 from gpusched_dsl.online.loops.events import EventLoop
 
-PAGE = Path(__file__).parents[2] / "docs" / "dates.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "dates.md"
 EXAMPLE = re.findall(r"```gsm\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[-1]
 START = datetime(2026, 10, 21, tzinfo=ZoneInfo("Europe/Berlin"))
 LIMIT, ALL = 16, 26  # GPUs of team A in office hours, and of all of its jobs

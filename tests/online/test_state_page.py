@@ -1,4 +1,4 @@
-"""The examples of docs/state.md: each line of the page runs, with values that were computed by hand."""
+"""The examples of docs/reference/state.md: each line of the page runs, with values that were computed by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from online_texts import driver, run
 from gpusched_dsl.online.history import stretches_of
 from gpusched_dsl.online.loops.base import SimulationLoop
 
-PAGE = Path(__file__).parents[2] / "docs" / "state.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "state.md"
 LINES = [line for block in re.findall(r"```gsm\n(.*?)```", PAGE.read_text(), re.DOTALL) for line in block.split(";\n")]
 
 

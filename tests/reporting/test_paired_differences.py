@@ -231,8 +231,8 @@ def test_tables_and_documents_agree() -> None:
 
 
 def test_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    """The code on docs/statistics.md prints the table that the page shows."""
-    page = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+    """The code on docs/reference/statistics.md prints the table that the page shows."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "statistics.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
     shown = re.search(r"```\n(  method.*?)```", page, re.DOTALL)
     assert code is not None

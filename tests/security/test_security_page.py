@@ -53,7 +53,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "Dask moves them as pickles, so a Dask scheduler and its workers must be yours;": (
         "engines/test_dask_engine.py::test_results_and_failures",
     ),
-    "| `.gsm` text: models, scenarios, policies, campaigns | import `.gsm` files and read data files of its own folder and of the library; use time and memory | run programs, reach the network, write files, or leave its folder (also by symbolic links, `..` or absolute paths), except with `--allow-outside`, and within a project that the user [marks](docs/language.md) by a file `.gsdsl-root`. Options of solvers in texts are numbers, switches and choices; values of factors of campaigns are checked like written ones |": (
+    "| `.gsm` text: models, scenarios, policies, campaigns | import `.gsm` files and read data files of its own folder and of the library; use time and memory | run programs, reach the network, write files, or leave its folder (also by symbolic links, `..` or absolute paths), except with `--allow-outside`, and within a project that the user [marks](docs/reference/language.md) by a file `.gsdsl-root`. Options of solvers in texts are numbers, switches and choices; values of factors of campaigns are checked like written ones |": (
         "language/test_project_root.py::test_no_import_leaves_a_marked_project",
         "data/test_files.py::test_paths_do_not_leave_the_folder",
         "data/test_files.py::test_links_do_not_lead_out",
@@ -90,7 +90,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "service/test_service.py::test_limits",
         "service/test_service.py::test_the_rate_is_that_of_each_client",
     ),
-    "| messages to `mcp` | read `.gsm` files and data in the folder of the server; use time and memory up to [its limits](docs/assistants.md#limits) | write files, leave the folder (the server's option `--allow-outside` lifts this for imports and data), run programs, reach the network |": (
+    "| messages to `mcp` | read `.gsm` files and data in the folder of the server; use time and memory up to [its limits](docs/reference/assistants.md#limits) | write files, leave the folder (the server's option `--allow-outside` lifts this for imports and data), run programs, reach the network |": (
         "entry_points/test_assistant_calls.py::test_every_text_of_every_tool",
         "assistants/test_server.py::test_files_of_a_call_and_of_the_folder",
         "assistants/test_server.py::test_limits_of_time_and_size",
@@ -164,7 +164,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "reporting/pages/test_solve_pages.py::test_names_cannot_become_markup",
         "security/test_security_page.py::test_pages_admit_no_network",
     ),
-    "**CSV files** of results, comparisons and campaigns have a `'` before each text or heading that a spreadsheet could read as a formula ([the rule](docs/result.md#csv)).": (
+    "**CSV files** of results, comparisons and campaigns have a `'` before each text or heading that a spreadsheet could read as a formula ([the rule](docs/reference/result.md#csv)).": (
         "reporting/test_result.py::test_csv_cells_of_any_kind_are_no_formulas",
         "reporting/test_result.py::test_no_other_function_writes_results_as_csv",
     ),

@@ -74,7 +74,7 @@ class HighsSession:
     def carry(self, problem: Problem, changes: Changes) -> None:
         """Load a problem with other columns and rows; kept ones keep their status in the basis.
 
-        All of it is loaded anew, which is faster than it sounds (docs/solving.md) and leaves columns in their order.
+        All of it is loaded anew, which is faster than it sounds (see solving.md) and leaves columns in their order.
         """
         self._relaxations.adapt_to(changes)
         if self._load_quadratic(problem):

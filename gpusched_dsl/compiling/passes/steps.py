@@ -30,8 +30,8 @@ from gpusched_dsl.language.source import Span
 PointMap = Callable[[Floats], Floats]
 _Kind = TypeVar("_Kind", bound=Definition)
 
-# Entries that one pass may look at, where the problem can do without it. The largest model of docs/performance.md, with
-# 4.1 million nonzeros, takes a tenth of it.
+# Entries that one pass may look at, where the problem can do without it. The largest model of
+# docs/reference/performance.md, with 4.1 million nonzeros, takes a tenth of it.
 WORK = 2_000_000_000
 
 # What a target may accept beyond linear rows over continuous columns: the `op` of definitions, and these.

@@ -1,4 +1,4 @@
-"""Every diagnostic code with its title. A code is never reused; `docs/errors.md` explains each."""
+"""Every diagnostic code with its title. A code is never reused; `docs/reference/errors.md` explains each."""
 
 CODES: dict[str, str] = {
     # 10xx text, syntax, imports

@@ -54,8 +54,8 @@ class Diagnostic(Struct, frozen=True):
 
     `message` says what is wrong, `label` stands under the underlined primary text, `secondary` names other places,
     `notes` add facts (a cycle, an example index), `help` says what to do. `edits` make the change that `help`
-    proposes; there are none where what is meant is not certain. `code` is stable and never reused; `docs/errors.md`
-    has a section on each.
+    proposes; there are none where what is meant is not certain. `code` is stable and never reused; each has a
+    section of `docs/reference/errors.md`.
     """
 
     code: str

@@ -18,7 +18,7 @@ from gpusched_dsl.language.parsing.grammar import vocabulary
 
 HEADER = """\
 # The GSM language as a grammar over characters, in the layout of `gsdsl fmt` or with more white space.
-# Written by `gsdsl grammar`. Texts of this grammar have no syntax errors; see docs/assistants.md.
+# Written by `gsdsl grammar`. Texts of this grammar have no syntax errors; see docs/reference/assistants.md.
 """
 _PATTERNS = {
     "NUMBER": "number",

@@ -107,7 +107,7 @@ class RunResult(IllustratedReport):
 
     @cached_property
     def metrics(self) -> dict[str, Number]:
-        """Return all metrics by name (`docs/running.md` defines them), None for undefined ones."""
+        """Return all metrics by name (`docs/reference/running.md` defines them), None for undefined ones."""
         return metrics_of(self.history, self.method)
 
     def unit_of(self, metric: str) -> str:

@@ -14,7 +14,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 AUTO, ON, OFF = "auto", "on", "off"
 MODES = (AUTO, ON, OFF)
 
-# On smaller problems a solver is as fast: see docs/performance.md.
+# On smaller problems a solver is as fast: see docs/reference/performance.md.
 LEAST_INTEGERS = 2_500
 LEAST_BLOCKS = 8
 

@@ -231,7 +231,7 @@ def test_descriptions_load_no_library_of_tables(tmp_path: Path) -> None:
     assert not set(done.stdout.split()) & {"polars", "scipy", "highspy", "numba", "pandas"}
 
 
-PAGE = (Path(__file__).parents[3] / "docs" / "data_formats.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "data_formats.md").read_text(encoding="utf-8")
 
 
 def test_the_page_describes_every_format() -> None:

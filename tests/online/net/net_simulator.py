@@ -1,4 +1,4 @@
-"""A simulator of a subset of online blocks, from `docs/online.md` and `docs/running.md` alone, without engine code.
+"""A simulator of a subset of online blocks, from `online.md` and `running.md` of the docs alone, without engine code.
 
 One Python loop over events, one object for each job. Times are hours, money is $.
 """

@@ -1,4 +1,4 @@
-"""The simulator for accumulated values with a window, from `docs/state.md` and `docs/online.md` alone.
+"""The simulator for accumulated values with a window, from `docs/reference/state.md` and `docs/online.md` alone.
 
 It follows the plans that were made, after it has checked them against the rows of the model and the best plan.
 """

@@ -1,4 +1,4 @@
-"""A slow, plain interpreter of the policies on nodes: it carries out the steps that `docs/language.md` describes.
+"""A slow, plain interpreter of the policies on nodes: it carries out the steps that `language.md` describes.
 
 It works on the records of `instance_reader.py`, with lists and dictionaries, and without draws. `allows` may refuse
 plans: a place counts as one, and a change is made, only if it accepts the plan with it.

@@ -2,7 +2,7 @@
 
 GPUs and settings are those of A. C. Ferrino, T. Y. Choe, Efficient GPU job allocation in Cloud using the predicted CPU
 and GPU usage properties, African Journal of Biological Sciences 6(9), 2024, section 3; times and uses are plausible
-guesses, documented in docs/generators.md. Every attribute has a separate stream.
+guesses, documented in docs/reference/generators.md. Every attribute has a separate stream.
 """
 
 from __future__ import annotations

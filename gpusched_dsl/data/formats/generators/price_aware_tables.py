@@ -2,8 +2,8 @@
 
 Nodes, numbers of jobs, requests and some times are those of D.-K. Kang, K.-B. Lee, Y.-C. Kim, Cost Efficient GPU
 Cluster Management for Training and Inference of Deep Learning, Energies 15(2), 474, 2022; the others are plausible
-guesses, told in docs/generators.md. Every attribute has a stream of its own, so the first epochs do not depend on how
-many jobs there are.
+guesses, told in docs/reference/generators.md. Every attribute has a stream of its own, so the first epochs do not
+depend on how many jobs there are.
 """
 
 from __future__ import annotations
