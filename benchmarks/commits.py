@@ -4,6 +4,7 @@ Prints CPU seconds and peak memory of both, and their ratios, each at once on st
 counts, since noise only adds. The ratio of seconds is printed with imports and without: between two commits a package
 may move from the imports of an arm to its first use, and imports grow with the language. Exit code 1 when an arm is
 slower by both, or larger, than `--most` times what it was; the case `startup` measures imports by themselves.
+`--keep` stores the figures in `benchmarks/history`, whose page shows all that were kept.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
+from benchmarks.history import keep
+from benchmarks.machine import describe
 from benchmarks.measure import ROOT, Measured, missing, reformulated, run_arm
 from benchmarks.registry import CASES, Arm, Case
 from benchmarks.report import table
@@ -35,6 +39,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="runs of each arm by each commit, at most (default 5)")
     parser.add_argument("--fast", action="store_true", help="leave out the arms that take many seconds a run")
     parser.add_argument("--most", type=float, default=1.03, help="the largest ratio that passes (default 1.03)")
+    parser.add_argument("--keep", action="store_true", help="store the figures in benchmarks/history")
     options = parser.parse_args()
     for name in options.cases:
         if name not in names:
@@ -56,7 +61,16 @@ def main() -> int:
                 rows.append([case.name, arm.name, *both.row()])
     header = ["case", "arm", "CPU before", "now", "ratio", "without imports", "MB before", "now", "ratio"]
     print(table(header, rows, left=(0, 1)))
+    if options.keep:
+        commits = {"before": abbreviated(options.base), "now": abbreviated("HEAD")}
+        keep({"date": date.today().isoformat(), **commits, "machine": describe(), "rows": rows})
     return 1 if worse else 0
+
+
+def abbreviated(commit: str) -> str:
+    """The abbreviated name of a commit."""
+    command = ["git", "rev-parse", "--short=8", f"{commit}^{{commit}}"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 @contextmanager
