@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,28 +34,25 @@ class ExcludingRows:
         return self.needs > self.most + TOLERANCE * np.maximum(1.0, np.abs(self.needs))
 
 
-def excluding_rows(
-    problem: Problem, family: Family, candidates: Ints, lower: Floats, upper: Floats, times: float = 1.0
-) -> ExcludingRows:
-    """Return the rows that exclude candidates (positions in the family) within bounds of all columns.
+def excluding_rows(problem: Problem, family: Family, candidates: Ints, times: float = 1.0) -> ExcludingRows:
+    """Return the rows that exclude candidates (positions in the family).
 
     `times`: each candidate needs so many times its coefficient.
     """
     none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
     if not problem.rows:
         return ExcludingRows(none, none, nothing, nothing, nothing)
-    open_problem = replace(problem, lower=lower, upper=upper)
-    rows = rows_of(open_problem)
-    domain = PropagationDomain(open_problem, rows)
+    rows = rows_of(problem)
+    domain = PropagationDomain(problem, rows)
     if not domain.settle():  # a tolerance of the plan: nothing follows from single rows
         return ExcludingRows(none, none, nothing, nothing, nothing)
     columns = (family.first + candidates).astype(np.int32)
     at, counts = entries(rows.column_starts, columns)
     row, value = rows.rows[at].astype(np.int64), rows.column_values[at]
     column = np.repeat(candidates, counts)
-    empty_lower = lower.copy()
+    empty_lower = problem.lower.copy()
     empty_lower[family.slice] = 0.0  # without other jobs
-    empty = Activity.of(problem.matrix, empty_lower, upper)
+    empty = Activity.of(problem.matrix, empty_lower, problem.upper)
     row_upper, row_lower = problem.row_upper[row], problem.row_lower[row]
     with np.errstate(invalid="ignore"):
         free: Floats = np.where(value > 0, row_upper - _values(domain.least, domain.least_open, -np.inf)[row],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec import structs
@@ -19,22 +19,20 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.gangs import most_workers
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.explaining.decisions.counterfactuals import Cost
 from gpusched_dsl.explaining.decisions.model_room import ModelRoom
+from gpusched_dsl.explaining.decisions.planned import CHOSEN, Cost, PlannedProblem
 from gpusched_dsl.explaining.decisions.policy_trace import turn_with
 from gpusched_dsl.explaining.excluding_rows import ExcludingRows, excluding_rows
 from gpusched_dsl.explaining.gang_room import GangRoom
 from gpusched_dsl.explaining.job_reason import NEVER, ROOM
 from gpusched_dsl.explaining.job_reason import NO_ROOM as FULL
-from gpusched_dsl.explaining.relaxation import relaxations
 from gpusched_dsl.explaining.row_text import COMPILER_MARK, short
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.ir.variants import with_bounds, with_row
+from gpusched_dsl.ir.variants import with_bounds
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -58,8 +56,6 @@ MOST_JOBS = 50
 MOST_ELEMENTS = 100_000  # of the placement, for all jobs
 MEMORY = 1 << 29
 TOO_LARGE_FOR_MEMORY = "GSM3001"
-ADDED = "(the job runs)"  # no author can write this name
-CHOSEN = 0.5
 MOST_NAMES = 3
 
 
@@ -88,7 +84,7 @@ class WaitingSearch:
         return tuple(found.get(at, WaitingReason(label, text=unknown)) for at, label in enumerate(waiting.labels))
 
 
-class _Search:
+class _Search(PlannedProblem):
     def __init__(
         self, model: CheckedModel, store: ValueStore, result: Result, waiting: WaitingJobs, limits: MemoryLimits,
         settings: WaitingSearch,
@@ -119,25 +115,23 @@ class _Search:
             most = np.maximum(planned, most_workers(model, store, limits, codes).astype(np.float64))
             most = np.where(planned > CHOSEN, planned, most)
         values = VariableValues(codes, most)
-        self.problem = ground(model, store, limits, {declared.name: values}) if len(self.examined) else None
-        if self.problem is None:
+        if not len(self.examined):
             return
-        self.family = self.problem.variable(declared.name)
+        problem = ground(model, store, limits, {declared.name: values})
+        self.family = problem.variable(declared.name)
         own = self.family.domain.columns()
+        self.planned_values = np.zeros(self.family.size)
+        placed, workers = self._planned_elements(self.family.domain)
+        self.planned_values[placed] = workers
         if model.placement.has_gangs:
-            planned = np.zeros(self.family.size)
-            placed, workers = self._planned_elements(self.family.domain)
-            planned[placed] = workers
-            self.gangs = GangRoom.of(model, store, limits, own, planned)
+            self.gangs = GangRoom.of(model, store, limits, own, self.planned_values)
         order = np.argsort(waiting.codes[self.examined])
         codes_in_order = waiting.codes[self.examined[order]]
         at = np.minimum(np.searchsorted(codes_in_order, own[place]), len(order) - 1)
         owner = self.examined[order[at]]
         self.owner: Ints = np.where(codes_in_order[at] == own[place], owner, -1)  # -1: not of an examined job
-        self.first = self.family.first
-        self.lower, self.upper = self.problem.lower.copy(), self.problem.upper.copy()
         self.candidates: Ints = np.flatnonzero(self.owner >= 0)
-        self.lower[self.first + self.candidates] = 0.0
+        self.problem = with_bounds(problem, self.family.first + self.candidates, lower=0.0)
 
     def _planned_elements(self, domain: Domain) -> tuple[Ints, Floats]:
         """Return the chosen elements and their values, by labels: the problem of a result may have fewer columns."""
@@ -163,9 +157,9 @@ class _Search:
             at: WaitingReason(labels[at], NO_WAY, f"no way to run: no element of `{self._variable}`")
             for at in np.flatnonzero(~self.has_elements).tolist()
         }
-        if self.problem is None:
+        if not len(self.examined):
             return found
-        violations = excluding_rows(self.problem, self.family, self.candidates, self.lower, self.upper)
+        violations = excluding_rows(self.problem, self.family, self.candidates)
         blocked = np.zeros(self.family.size, dtype=np.bool_)
         blocked[violations.column] = True
         for at in self.examined.tolist():
@@ -174,18 +168,18 @@ class _Search:
             if room is not None:
                 found[at] = room
             elif blocked[own].all():
-                found[at] = self._in_words(self.problem, at, own, violations)
+                found[at] = self._in_words(at, own, violations)
             elif not self.solver.over:
-                found[at] = self._solve_with(self.problem, at, own[~blocked[own]])
+                found[at] = self._solve_with(at, own, own[~blocked[own]])
         return self._with_refusals(found)
 
-    def _in_words(self, problem: Problem, at: int, own: Ints, violations: ExcludingRows) -> WaitingReason:
+    def _in_words(self, at: int, own: Ints, violations: ExcludingRows) -> WaitingReason:
         """Describe the row that excludes a job; before it, where capacities are known, what it needs and what is free.
 
         If places have room for the job, it is a row that excludes one of them.
         """
         label = self.waiting.labels[at]
-        reason = self._nearest_row(problem, label, own, violations)
+        reason = self._nearest_row(label, own, violations)
         room = self.room.of_job(int(self.waiting.codes[at])) if self.room.slot_at is None else None
         if room is None:
             return reason
@@ -194,7 +188,7 @@ class _Search:
         if found.kind == ROOM and reason.kind == NO_ROOM:
             elements = self.room.domain.locate(self.family.domain.columns_at(own))
             fits = np.isin(elements, room.elements[room.cluster.workers_now(room.options) > 0])
-            nearest = self._nearest_row(problem, label, own[fits], violations)
+            nearest = self._nearest_row(label, own[fits], violations)
             reason, start = structs.replace(nearest, kind=reason.kind, binds=reason.binds), "excluded"
         elif (reason.kind, found.kind) not in ((NO_ROOM, FULL), (TOO_LARGE, NEVER)):
             return reason
@@ -214,10 +208,10 @@ class _Search:
 
     # --- single rows -------------------------------------------------------------------------------------------------
 
-    def _nearest_row(self, problem: Problem, label: str | int, own: Ints, violations: ExcludingRows) -> WaitingReason:
+    def _nearest_row(self, label: str | int, own: Ints, violations: ExcludingRows) -> WaitingReason:
         """Describe the row that misses least, of the elements of a job that are all excluded."""
-        mine = np.flatnonzero(np.isin(violations.column, own))
-        contested = self._contested_rows(problem)[violations.row[mine]]
+        problem, mine = self.problem, np.flatnonzero(np.isin(violations.column, own))
+        contested = self._contested_rows()[violations.row[mine]]
         alone = violations.alone[mine]
         excluded_alone = bool(np.isin(own, violations.column[mine][alone]).all())
         needs, free = violations.needs[mine], (violations.most if excluded_alone else violations.free)[mine]
@@ -241,34 +235,28 @@ class _Search:
         text = f"no room: `{name}` needs {needed}, {with_unit(short(rest), unit)} free{also}"
         return WaitingReason(label, NO_ROOM, text, own_binds, name, float(violations.needs[best]), rest, unit)
 
-    def _contested_rows(self, problem: Problem) -> Bools:
+    def _contested_rows(self) -> Bools:
         """The rows with a placed job."""
-        placed = np.zeros(problem.columns, dtype=np.bool_)
-        placed[self.first + np.flatnonzero((self.owner < 0) & (self.upper[self.family.slice] > 0))] = True
-        matrix = problem.matrix
-        contested = np.zeros(problem.rows, dtype=np.bool_)
+        matrix, placed = self.problem.matrix, np.zeros(self.problem.columns, dtype=np.bool_)
+        placed[self.family.slice] = (self.owner < 0) & (self.problem.upper[self.family.slice] > 0)
+        contested = np.zeros(self.problem.rows, dtype=np.bool_)
         contested[matrix.row_of[placed[matrix.columns] & (matrix.values != 0)]] = True
         return contested
 
     # --- the problem with the job ------------------------------------------------------------------------------------
 
-    def _solve_with(self, problem: Problem, at: int, allowed: Ints) -> WaitingReason:
+    def _solve_with(self, at: int, own: Ints, allowed: Ints) -> WaitingReason:
         """Require one of the `allowed` elements of a job; return the change, or the rows that exclude it."""
         label = self.waiting.labels[at]
-        others = self.first + self.candidates[self.owner[self.candidates] != at]
-        forced = replace(problem, lower=self.lower, upper=self.upper)
-        forced = with_row(with_bounds(forced, others, upper=0.0), ADDED, self.first + allowed, 1.0, 1.0)
+        forced = self.with_run(self.others_as_planned(own), allowed)
         found = self.solver.solve(forced)
         if found.point is not None:
-            return self._costly(problem, at, found)
+            return self._costly(at, found)
         if found.status is not Status.INFEASIBLE:
             return WaitingReason(label, text="not examined: time")
-        mask = np.zeros(forced.rows, dtype=np.bool_)
-        mask[: problem.rows] = True
-        least = relaxations(forced, mask, mask, self.solver) if forced.is_linear else ()
-        if not least:
+        relaxation = self.smallest_relaxation(forced)
+        if relaxation is None:
             return WaitingReason(label, CONFLICT, "excluded by several constraints together")
-        relaxation = min(least, key=lambda r: len(r.rows))
         rows = relaxation.rows.tolist()
         binds = tuple(dict.fromkeys(forced.row_family(r).name for r in rows))
         family = forced.row_family(rows[0])
@@ -280,13 +268,13 @@ class _Search:
         text = f"excluded: it would violate {', '.join(names)}{more}{short_of}"
         return WaitingReason(label, CONFLICT, text, binds, entry_name(family, rows[0]), unit=unit)
 
-    def _costly(self, problem: Problem, at: int, found: Solution) -> WaitingReason:
+    def _costly(self, at: int, found: Solution) -> WaitingReason:
         """Describe by how much the objectives would change with the job."""
         label = self.waiting.labels[at]
         point = found.point
         assert point is not None
         own = np.flatnonzero((self.owner == at) & (point[self.family.slice] > CHOSEN))
-        names = [f"`{entry_name(self.family, self.first + int(element))}`" for element in own[:MOST_NAMES]]
+        names = [f"`{entry_name(self.family, self.family.first + int(element))}`" for element in own[:MOST_NAMES]]
         more = f" and {len(own) - MOST_NAMES} more" if len(own) > MOST_NAMES else ""
         where = f" with {', '.join(names)}{more}" if names else ""
         if not found.objectives or not self.result.objectives:

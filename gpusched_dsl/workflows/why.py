@@ -12,11 +12,11 @@ import numpy as np
 
 from gpusched_dsl.explaining.decisions.counterfactuals import (
     MOST_ALTERNATIVES,
-    Cost,
     CounterfactualProblem,
     ForcedDecision,
 )
 from gpusched_dsl.explaining.decisions.moment_reason import MomentJobs, MomentReason
+from gpusched_dsl.explaining.decisions.planned import Cost
 from gpusched_dsl.explaining.decisions.policy_trace import Turn, turn_lines, turn_of
 from gpusched_dsl.explaining.job_reason import ROOM, JobReason
 from gpusched_dsl.language.checked_policy import CheckedPolicy

@@ -12,63 +12,18 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import values_at
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.conflict_diagnostics import MOST_CHANGES
-from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
+from gpusched_dsl.explaining.decisions.planned import CHOSEN, Cost, PlannedProblem
 from gpusched_dsl.explaining.row_text import RowText, short
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.variants import with_fixed, with_row
+from gpusched_dsl.ir.variants import with_fixed
 from gpusched_dsl.language.checked import Role
 from gpusched_dsl.language.text.numbers import with_unit
 from gpusched_dsl.online.loops.inspection import Moment
-from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.variants.solver import VariantSolver
 
-RUNS = "(the job runs)"  # no author can write this name
-CHOSEN = 0.5
-NOTHING = 1e-6  # a change of cost is none below this share of the cost
 MOST_ALTERNATIVES = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Cost:
-    """The cost of a plan: the values of the objectives in order of priority, and of their terms."""
-
-    objectives: tuple[tuple[str, float, str], ...]  # name, value, unit
-    terms: tuple[tuple[str, float], ...]  # of the objective in money, the last
-
-    @staticmethod
-    def of(solved: Solution) -> Cost:
-        objectives = tuple((o.name or "objective", float(o.value or 0.0), o.unit) for o in solved.objectives)
-        named = solved.objectives[-1].terms if solved.objectives else ()
-        terms = tuple((t.name, float(t.value)) for t in named if t.name is not None and t.value is not None)
-        return Cost(objectives, terms if len(terms) > 1 else ())
-
-    @property
-    def total(self) -> float:
-        return self.objectives[-1][1] if self.objectives else 0.0
-
-    def changes(self, before: Cost) -> list[tuple[str, float, str]]:
-        """By how much objectives and terms are higher than those of another plan, the same ones left out."""
-        unit = self.objectives[-1][2] if self.objectives else ""
-        found = [(n, v - b, u) for (n, v, u), (_, b, _) in zip(self.objectives, before.objectives, strict=True)]
-        found += [(n, v - b, unit) for (n, v), (_, b) in zip(self.terms, before.terms, strict=True)]
-        scale = max(1.0, *(abs(v) for _, v, _ in before.objectives)) if before.objectives else 1.0
-        return [(n, v, u) for n, v, u in found if abs(v) > NOTHING * scale]
-
-    def change_text(self, before: Cost) -> str:
-        """`total +3 $ (tardiness +4 $, energy -1 $)`, or `costs the same`."""
-        changes = self.changes(before)
-        if not changes:
-            return "costs the same"
-        names = {name for name, _, _ in self.objectives}
-        main = [f"{name} {_signed_text(value, unit)}" for name, value, unit in changes if name in names]
-        terms = [f"{name} {_signed_text(value, unit)}" for name, value, unit in changes if name not in names]
-        return ", ".join(main or ["total unchanged"]) + (f" ({', '.join(terms)})" if terms else "")
-
-
-def _signed_text(value: float, unit: str) -> str:
-    return ("+" if value > 0 else "") + with_unit(short(value), "" if unit == "1" else unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +42,7 @@ class ForcedDecision:
 
 
 @dataclass(eq=False)
-class CounterfactualProblem:
+class CounterfactualProblem(PlannedProblem):
     """The problem of a moment, with all elements of the placement's family that the job may have."""
 
     moment: Moment
@@ -101,7 +56,7 @@ class CounterfactualProblem:
         placement = model.placement
         assert placement is not None
         store = structs.replace(instance.store, variables={}, point=None)
-        self.problem: Problem = ground(model, store, self.limits)
+        self.problem = ground(model, store, self.limits)
         self.family = self.problem.variable(placement.variable)
         columns = self.family.domain.columns()
 
@@ -119,7 +74,7 @@ class CounterfactualProblem:
         self.own_elements = np.flatnonzero((of_job == self.job) & now)  # those that mean that it runs now
         given = self.moment.values.get(placement.variable)
         planned = np.zeros(self.family.size) if given is None else values_at(self.family.domain, given)
-        self.planned_values: Floats = np.rint(planned) if self.problem.integer[self.family.slice].all() else planned
+        self.planned_values = np.rint(planned) if self.problem.integer[self.family.slice].all() else planned
         self.configurations = self._configurations(columns, of_node)
 
     def _configurations(self, columns: tuple[Codes, ...], of_node: Codes | None) -> list[Codes]:
@@ -160,14 +115,8 @@ class CounterfactualProblem:
 
     def restrict_job(self, allowed: Codes, *, others: bool = True) -> Problem:
         """Restrict the job to the elements `allowed`; `others`: all other jobs are as planned."""
-        problem = self.with_others_as_planned(self.problem) if others else self.problem
+        problem = self.others_as_planned(self.all_own_elements) if others else self.problem
         return with_fixed(problem, self.family.first + np.setdiff1d(self.own_elements, allowed), 0.0)
-
-    def with_others_as_planned(self, problem: Problem) -> Problem:
-        """The problem with the elements of all other jobs fixed."""
-        rest = np.ones(self.family.size, dtype=np.bool_)
-        rest[self.all_own_elements] = False
-        return with_fixed(problem, self.family.first + np.flatnonzero(rest), self.planned_values[rest])
 
     # --- what is asked -----------------------------------------------------------------------------------------------
 
@@ -183,12 +132,12 @@ class CounterfactualProblem:
     def force_running(self, allowed: Codes, *, others: bool = True, why: bool = True) -> ForcedDecision:
         """Require one of these elements; `others`: all other jobs are as planned; `why`: find the conflicting rows."""
         problem = self.restrict_job(allowed, others=others)
-        return self._force(with_row(problem, RUNS, self.family.first + allowed, 1.0, 1.0), why=why)
+        return self._force(self.with_run(problem, allowed), why=why)
 
     def _force(self, problem: Problem, *, why: bool = True) -> ForcedDecision:
         found = self.solver.solve(problem)
         if found.point is None:
-            names, rows = self._smallest_relaxation(problem) if why else ((), ())
+            names, rows = self._conflict(problem) if why else ((), ())
             return ForcedDecision(None, rows=rows, row_names=names)
         point = found.point[self.family.slice]
         return ForcedDecision(Cost.of(found), self._entries(point), self._moves(point))
@@ -215,16 +164,11 @@ class CounterfactualProblem:
     def _entries_text(self, at: Sequence[int]) -> str:
         return ", ".join(self.entry(i) for i in at[:3]) + (", ..." if len(at) > 3 else "") if at else "waits"
 
-    def _smallest_relaxation(self, problem: Problem) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    def _conflict(self, problem: Problem) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
         """Return the smallest relaxation: the names of rows, and the change of each with the row."""
-        if not problem.is_linear or self.solver.over:
+        least = self.smallest_relaxation(problem)
+        if least is None:
             return (), ()
-        mask = np.zeros(problem.rows, dtype=np.bool_)
-        mask[: self.problem.rows] = True
-        found = relaxations(problem, mask, mask, self.solver)
-        if not found:
-            return (), ()
-        least: Relaxation = min(found, key=lambda r: len(r.rows))
         names, changes = [], []
         for k, row in enumerate(least.rows[:MOST_CHANGES].tolist()):
             family = problem.row_family(row)

@@ -8,8 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from gpusched_dsl.explaining.decisions.counterfactuals import CHOSEN, CounterfactualProblem
+from gpusched_dsl.explaining.decisions.counterfactuals import CounterfactualProblem
 from gpusched_dsl.explaining.decisions.model_room import JobRoom, ModelRoom
+from gpusched_dsl.explaining.decisions.planned import CHOSEN
 from gpusched_dsl.explaining.decisions.policy_trace import Turn
 from gpusched_dsl.explaining.decisions.row_limits import RowLimits
 from gpusched_dsl.explaining.free_room import PlaceOptions, take

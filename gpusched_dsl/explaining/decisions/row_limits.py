@@ -74,7 +74,9 @@ class RowLimits:
         for constraint in problem.constraints:  # those that the compiler added stay
             free[constraint.slice] = constraint.name not in self.kept and COMPILER_MARK not in constraint.name
         own = family.first + self.question.all_own_elements
-        problem = self.question.with_others_as_planned(with_sides(problem, free, -np.inf, np.inf))
+        problem = self.question.others_as_planned(
+            self.question.all_own_elements, with_sides(problem, free, -np.inf, np.inf)
+        )
         return with_bounds(problem, own, lower=np.minimum(problem.lower[own], 0.0))
 
     def _is_named(self, row: int) -> bool:
@@ -94,8 +96,7 @@ class RowLimits:
     # --- rows about jobs alone ---------------------------------------------------------------------------------------
 
     def _excluding(self, elements: Ints, times: float = 1.0) -> ExcludingRows:
-        problem = self._problem
-        return excluding_rows(problem, self.question.family, elements, problem.lower, problem.upper, times)
+        return excluding_rows(self._problem, self.question.family, elements, times)
 
     def _plain(self, found: ExcludingRows) -> ExcludingRows:
         """Return the named rows `sum a x <= b` over the placement's variable alone, with `a >= 0`."""
