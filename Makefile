@@ -18,7 +18,7 @@ help:
 	@echo "make slow    run the long tests: properties, fuzzing, scale"
 	@echo "make lowest  run a part of the tests with the lowest allowed versions of the dependencies"
 	@echo "make interpreters  run that part with every Python in PYTHONS, 3.11 or later"
-	@echo "make lint    ruff, and mypy for Linux, Windows and macOS"
+	@echo "make lint    ruff, mypy for Linux, Windows and macOS, and the balance of lines"
 	@echo "make bench   run the benchmarks and print their tables"
 	@echo "make compare-commits BASE=REV   run our own benchmarks with an earlier commit and with this one, print ratios"
 	@echo "make scale   solve large instances, print the results, plot time and memory by size"
@@ -61,6 +61,7 @@ interpreters:
 		$(VENV)-$$(basename "$$p")/bin/python -m pytest -n 2 -q $(VERSIONED) || exit 1; done
 
 lint: $(VENV)/.has-dev
+	$(BIN)/python build_backend/line_budget.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

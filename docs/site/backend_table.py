@@ -75,7 +75,7 @@ def page() -> str:
             paragraph(
                 """Several solvers at once, `concurrent` or `highs+scip`, support what one of them supports. Other
                 packages add backends with entry points of the group `gpusched_dsl.backends`
-                ([CONTRIBUTING.md](../../CONTRIBUTING.md))."""
+                ([checklists](checklists.md))."""
             ),
         )
     )

@@ -75,6 +75,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/testing",
         "docs/limits",
         "CONTRIBUTING",
+        "docs/reference/checklists",
         "SECURITY",
         "docs/releasing",
         "CHANGELOG",
