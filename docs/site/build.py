@@ -2,6 +2,8 @@
 
 The pages are those of the repository, in the same folders, so their links work in both. Nothing is downloaded. Every
 warning of Sphinx, such as a broken link or a page outside the navigation, is an error.
+
+Sphinx rather than MkDocs: it reports broken links as errors, and its search needs no server.
 """
 
 from __future__ import annotations

@@ -73,6 +73,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/design",
         "docs/decisions",
         "docs/testing",
+        "docs/reference/promises",
         "docs/limits",
         "CONTRIBUTING",
         "docs/reference/checklists",

@@ -1,4 +1,8 @@
-"""Runs a call in a process of its own, with the model in a temporary folder or in the folder of the server."""
+"""Runs a call in a process of its own, with the model in a temporary folder or in the folder of the server.
+
+A model may need all memory or never end, and a solver cannot be stopped in all places; a process can be ended from
+outside.
+"""
 
 from __future__ import annotations
 

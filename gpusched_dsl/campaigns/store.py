@@ -1,4 +1,7 @@
-"""The store of a campaign: a folder with one small file per run, written completely or not at all."""
+"""The store of a campaign: a folder with one small file per run, written completely or not at all.
+
+A file is complete or absent, and a damaged one costs one run; a database would be lost as a whole.
+"""
 
 from __future__ import annotations
 

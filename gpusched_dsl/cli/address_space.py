@@ -1,4 +1,7 @@
-"""Refuses a limited address space (`ulimit -v`) in which libraries fail: they abort, or raise errors of any kind."""
+"""Refuses a limited address space (`ulimit -v`) in which libraries fail: they abort, or raise errors of any kind.
+
+Rust and OpenBLAS abort the process when an allocation or a thread fails, so nothing can be caught later.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Why jobs wait in an observed cluster, in words of GPUs and nodes, and tells the cluster when the reason changes."""
+"""Why jobs wait in an observed cluster, in words of GPUs and nodes, and tells the cluster when the reason changes.
+
+The reason follows from the observation, not from the model: so it works in shadow mode and for every model. Jobs that
+the plan starts in this round count as running, otherwise each job behind them would be told that there is room.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ room do not count.
 
 Most events free no room for those who wait, and change nothing. In the others reservations are computed when a job with
 room is tried: only such a job could delay them.
+
+A look at a cluster has no model, placement or policy, only the facts of a queue, so it does not use the loop of runs.
 """
 
 from __future__ import annotations

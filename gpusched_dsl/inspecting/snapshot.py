@@ -1,4 +1,8 @@
-"""A cluster and its jobs as two tables, the same whether they come from Slurm, Kubernetes or a trace."""
+"""A cluster and its jobs as two tables, the same whether they come from Slurm, Kubernetes or a trace.
+
+Everything else reads only this: a new source is one reader, and a check against the past is the same code on an
+earlier snapshot.
+"""
 
 from __future__ import annotations
 

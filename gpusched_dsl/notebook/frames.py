@@ -1,4 +1,8 @@
-"""The interactive page of a result in a frame of a notebook."""
+"""The interactive page of a result in a frame of a notebook.
+
+Outputs of cells have no scripts: a notebook would store 1.1 MB with each, and many programs remove them. So the page
+is shown on request only, in a frame without access to the notebook.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`%%gsm` cells and `%gsm` lines of IPython and Jupyter."""
+"""`%%gsm` cells and `%gsm` lines of IPython and Jupyter.
+
+Diagnostics are an error of the cell (`_render_traceback_` shows them): a magic that only prints would let "run all"
+continue with an old model.
+"""
 
 from __future__ import annotations
 

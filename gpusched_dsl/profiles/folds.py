@@ -1,4 +1,7 @@
-"""Distributes rows to folds by groups: the rows of one group are in one fold."""
+"""Distributes rows to folds by groups: the rows of one group are in one fold.
+
+Rows of one job on several GPU models are near copies: split among folds, they would make any learner look good.
+"""
 
 from __future__ import annotations
 

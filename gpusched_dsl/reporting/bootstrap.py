@@ -1,4 +1,9 @@
-"""Bootstrap intervals of means of a few draws."""
+"""Bootstrap intervals of means of a few draws.
+
+The percentile interval of 6 to 20 draws covers 76 to 92 % instead of 95 %, so it is expanded; the studentised one is
+infinite where one seed differs from all others. Below six seeds there is none: five differences of one sign occur by
+chance in 6 % of the cases.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Requests to a Kubernetes API server by the official client: plain JSON in and out, its errors as ours."""
+"""Requests to a Kubernetes API server by the official client: plain JSON in and out, its errors as ours.
+
+The objects of the client are made for one version of the API and refuse or drop unknown fields, so only its
+connection and configuration are used.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Other solutions of a problem: from the best on, each excluding those before; and one for each option of a job."""
+"""Other solutions of a problem: from the best on, each excluding those before; and one for each option of a job.
+
+Pools of solvers have symmetric copies, are not complete, and differ between backends; exclusion by a row works with
+each. The problem of all elements is used: two plans may have the same numbers of patterns and differ in which jobs
+share a node.
+"""
 
 from __future__ import annotations
 

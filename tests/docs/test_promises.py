@@ -1,0 +1,27 @@
+"""The tests that docs/reference/promises.md names exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS = re.findall(r"^\| (.*) \| ([^|]*) \|$", (ROOT / "docs/reference/promises.md").read_text("utf-8"), re.MULTILINE)
+
+
+def test_every_promise_names_tests_that_exist() -> None:
+    """A name stands for a file, a function or the first words of several; `...` leaves a part out."""
+    files = [str(p.relative_to(ROOT)) for p in (ROOT / "tests").rglob("*") if "__pycache__" not in p.parts]
+    sources = [(ROOT / name).read_text(encoding="utf-8") for name in files if name.endswith(".py")]
+    functions = {
+        name for text in sources for name in re.findall(r"^ *(?:async )?def (test_\w+)|^(test_\w+) =", text, re.M)
+    }
+    names = {part for pair in functions for part in pair if part} | {Path(name).stem for name in files}
+    wrong = []
+    for promise, tests in ROWS:
+        paths = [path for path in re.findall(r"[\w/]+\.py", tests) if not path.startswith("benchmarks")]
+        wrong += [(promise, path) for path in paths if not any(f"/{name}".endswith(f"/{path}") for name in files)]
+        called = re.findall(r"\btest_\w+(?!\w|\.py)", tests)
+        wrong += [(promise, word) for word in called if not any(name.startswith(word) for name in names)]
+    assert wrong == []
+    assert len(ROWS) > 450
