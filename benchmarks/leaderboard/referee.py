@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 
 from benchmarks.leaderboard.entries import Entry
+from benchmarks.leaderboard.foresight import find_foresight
 from benchmarks.leaderboard.tracks import Track
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.policies.placement_reader import cluster_of
 from gpusched_dsl.policies.workload import NONE
 from gpusched_dsl.reporting.runs.result import RunResult
-from gpusched_dsl.workflows.foresight import find_foresight
 
 CODE = "GSM7012"
 NEAR = 1e-6  # relative, of times and of GPUs

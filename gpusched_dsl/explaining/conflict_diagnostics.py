@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from gpusched_dsl.compiling.provenance import Provenance
-from gpusched_dsl.explaining.bound_text import BoundGroup, bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
+from gpusched_dsl.explaining.conflict_text import BoundGroup, bound_groups, row_data, steps_of
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
-from gpusched_dsl.explaining.row_data import row_data
 from gpusched_dsl.explaining.row_text import RowText, origin_suffix, short
-from gpusched_dsl.explaining.steps import steps_of
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpusched_dsl.compiling.provenance import Provenance
-from gpusched_dsl.explaining.bound_text import bound_groups
 from gpusched_dsl.explaining.conflict import Conflict
+from gpusched_dsl.explaining.conflict_text import bound_groups, row_data, steps_of
 from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
-from gpusched_dsl.explaining.row_data import row_data
 from gpusched_dsl.explaining.row_text import RowText
-from gpusched_dsl.explaining.steps import steps_of
 from gpusched_dsl.explaining.symmetry import aggregation_document
 from gpusched_dsl.ir.blocks import SHARED
 from gpusched_dsl.ir.names import entry_name

@@ -16,12 +16,11 @@ from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.removing import without_unread
 from gpusched_dsl.compiling.passes.steps import INDICATOR, PassResult, ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Provenance
-from gpusched_dsl.explaining.classes import model_class
 from gpusched_dsl.explaining.conflict import Conflict, search_conflict
 from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.explaining.ray import find_ray
 from gpusched_dsl.explaining.relaxation import Relaxation, relaxations
-from gpusched_dsl.explaining.sizes import constraint_sizes, variable_sizes
+from gpusched_dsl.explaining.sizes import constraint_sizes, model_class, variable_sizes
 from gpusched_dsl.ir.arrays import Bools
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic

@@ -9,11 +9,11 @@ from functools import cached_property
 from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
 from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Provenance
-from gpusched_dsl.explaining.conditional_rows import texts_of_conditional_rows
 from gpusched_dsl.explaining.conflict import Conflict
 from gpusched_dsl.explaining.conflict_diagnostics import conflict_diagnostic, ray_diagnostic
 from gpusched_dsl.explaining.ray import Ray
 from gpusched_dsl.explaining.relaxation import Relaxation
+from gpusched_dsl.explaining.row_text import texts_of_conditional_rows
 from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -87,6 +87,6 @@ class Explanation(Report):
     @property
     def warnings(self) -> list[Diagnostic]:
         """Numbers of very different size."""
-        from gpusched_dsl.explaining.ranges import range_warnings
+        from gpusched_dsl.explaining.sizes import range_warnings
 
         return range_warnings(self.problem, self.constraints)

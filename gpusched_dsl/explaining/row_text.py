@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.explaining.reach import Reach
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.names import entry_name
@@ -190,3 +192,34 @@ def _shown(problem: Problem, family: Family, column: int) -> str:
 def _join_terms(parts: list[str]) -> str:
     text = " ".join(parts)
     return text[2:] if text.startswith("+ ") else "-" + text[2:] if text.startswith("- ") else text
+
+
+def texts_of_conditional_rows(reformulated: ReformulatedProblem | None) -> Mapping[int, str]:
+    """Return the text of each row with a condition, by its number in the reformulated problem."""
+    if reformulated is None or not len(reformulated.original.conditions.rows):
+        return {}
+    return _ConditionalRowTexts(reformulated)
+
+
+class _ConditionalRowTexts(Mapping[int, str]):
+    """Computes texts on demand."""
+
+    def __init__(self, reformulated: ReformulatedProblem) -> None:
+        self.original = reformulated.original
+        conditions = reformulated.original.conditions
+        rows = np.arange(self.original.rows) if reformulated.rows is None else reformulated.rows
+        now = rows[conditions.rows]
+        self.entry = {int(row): k for k, row in enumerate(now.tolist()) if row >= 0}
+
+    def __getitem__(self, row: int) -> str:
+        k = self.entry[row]
+        conditions = self.original.conditions
+        column, value = int(conditions.columns[k]), int(conditions.values[k])
+        text = RowText.of(self.original, int(conditions.rows[k]))
+        return f"{text} if {entry_name(self.original.column_family(column), column)} == {value}"
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.entry)
+
+    def __len__(self) -> int:
+        return len(self.entry)

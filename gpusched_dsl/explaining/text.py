@@ -8,10 +8,9 @@ import numpy as np
 
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Note
-from gpusched_dsl.explaining.classes import CLASSES
 from gpusched_dsl.explaining.explanation import Explanation
 from gpusched_dsl.explaining.row_text import short
-from gpusched_dsl.explaining.sizes import ConstraintSize, VariableSize
+from gpusched_dsl.explaining.sizes import CLASSES, ConstraintSize, VariableSize
 from gpusched_dsl.explaining.symmetry import aggregation_lines
 from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.problem import Family

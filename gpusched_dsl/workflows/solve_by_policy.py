@@ -7,7 +7,6 @@ violates rows of the model; then a diagnostic lists the smallest relaxation of t
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,12 +18,11 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues, values_at
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.tightening.open_part import open_part
-from gpusched_dsl.ir.arrays import Floats, Ints
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import active_deadline, grace, limit, remaining_share
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.ir.problem import Problem, Size
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.language.checked import Element
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.policies.compile_clock import CompileClock
@@ -41,9 +39,6 @@ from gsdsl_backends.protocol import Backend, Capabilities, Monitor, Session, Sol
 
 START_SHARE = 1 / 3  # of the remaining time, for a plan as a warm start
 START_SECONDS = 1.0  # at least, to complete this plan
-LISTED_JOBS = 5  # names in the warning about a plan that violates rows
-WHY_SECONDS = 10.0  # to find the rows that a plan violates
-OPTION_SECONDS = 5.0  # to find an option of the model with which it violates none
 JUDGE_SECONDS = 10.0  # at least, to complete a plan: a time limit ends the policy, but its plan is a result
 BOUND_SECONDS = 60.0  # to complete a plan, and to prove a bound, without a time limit
 
@@ -139,7 +134,9 @@ def _solve_by_policy(
     seconds = {"compile_seconds": compiling.seconds, "ready_seconds": ready, "judge_seconds": solved.solve_seconds}
     if solved.status is Status.INFEASIBLE:
         why_start = time.perf_counter()
-        warnings.append(_broken_rows(built, policy, decision, problem, solved.backend))
+        from gpusched_dsl.workflows.broken_plan import broken_plan_warning  # loads the search for reasons
+
+        warnings.append(broken_plan_warning(built, policy, decision, problem, solved.backend))
         seconds["why_seconds"] = time.perf_counter() - why_start
     # If the judge ran out of time, the decisions that the policy left open may not be optimal.
     ended_by = run.ended_by if decision.stopped else solved.reason
@@ -326,71 +323,6 @@ def _remove_proofs(
         statistics=dict(decision.statistics),
         session=None,
     )
-
-
-def _broken_rows(
-    built: Built, policy: CheckedPolicy, decision: Decision, problem: Problem, backend: Backend
-) -> Diagnostic:
-    """Name the violated rows, the jobs left out, and an option without violations if one exists."""
-    from gpusched_dsl.explaining.violated_rows import violated_rows
-    from gpusched_dsl.solving.variants.solver import VariantSolver
-    from gpusched_dsl.workflows.option_advice import find_fitting_setting
-
-    found = violated_rows(problem, backend, WHY_SECONDS)
-    notes = tuple(note for note in (found.note, *_notes_on_jobs(built, decision)) if note)
-    setting = (
-        find_fitting_setting(built, decision.values, problem, found.families, VariantSolver(backend, OPTION_SECONDS))
-        if found.families
-        else None
-    )
-    if setting is None:
-        help = "choose options of the model that fit the policy, or another policy"
-    else:
-        help = f"the plan satisfies the model with `--set {setting}`; or choose another policy"
-    return Diagnostic(
-        "GSM4015",
-        f"the plan of `{policy.name}` violates constraints of the model",
-        policy.span,
-        "this policy",
-        notes=notes,
-        help=help,
-        severity=Severity.WARNING,
-    )
-
-
-def _notes_on_jobs(built: Built, decision: Decision) -> tuple[str, str]:
-    """Notes that name the jobs that the plan runs where the model has no element, and those that it leaves out."""
-    placement = built.scenario.model.placement
-    at = None if placement is None else placement.position("job")
-    if placement is None or at is None or placement.variable not in decision.values:
-        return "", ""
-    name, variables = placement.variable, built.scenario.model.variables[placement.variable].indexing.variables
-    job_type = variables[at].type
-    if not isinstance(job_type, Element):
-        return "", ""
-    from gpusched_dsl.reporting.comparison import LEFT_OUT, MISPLACED
-
-    store = built.instance.store
-    labels = store.universes[job_type.root].labels
-    outside, misplaced = decision.outside.get(name), ""
-    codes = decision.values[name].codes[at]
-    if outside is not None:
-        components = [store.component(variable.type) for variable in variables]
-        first = [
-            code[0] if component is None else component.labels[code[0]]
-            for component, code in zip(components, outside.codes, strict=True)
-        ]
-        names, element = _names(np.unique(outside.codes[at]), labels), f"`{name}[{','.join(map(str, first))}]`"
-        misplaced = f"{MISPLACED} {names} where the model does not permit it: there is no {element}"
-        codes = np.concatenate([codes, outside.codes[at]])
-    out = np.setdiff1d(store.sets[job_type.root].columns()[0], codes)
-    return misplaced, f"{LEFT_OUT} {_names(out, labels)}" if len(out) else ""
-
-
-def _names(codes: Ints, labels: Sequence[object]) -> str:
-    """Return the first few labels, and how many more there are."""
-    names = ", ".join(f"`{labels[code]}`" for code in codes[:LISTED_JOBS].tolist())
-    return f"{names} and {len(codes) - LISTED_JOBS:,} more" if len(codes) > LISTED_JOBS else names
 
 
 def _unused_start_warning(policy: CheckedPolicy) -> Diagnostic:

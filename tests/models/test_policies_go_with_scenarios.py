@@ -9,7 +9,7 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.language.blocks.policies.describe import PolicyListing
 
-MODELS = Path(gs.__file__).parent / "models"
+MODELS = Path(gs.__file__).parents[1] / "models"
 # With hard deadlines these end jobs late, which their papers do not forbid: docs of the policies say so.
 DEADLINES_BIND = {"FIFO", "FIFOExclusive", "EPRONS", "EPRONSExclusive", "PAMBT", "PAMBTExclusive"}
 # A job that waits costs nothing as long as its mean length meets its due date, so it may wait beside idle GPUs, which

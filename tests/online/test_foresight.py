@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from online_texts import MACHINES
 
+from benchmarks.leaderboard.foresight import find_foresight
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.workflows.foresight import find_foresight
 
 # Two machines; jobs really end after `truth` of their stated length, which only the simulation may know.
 TEXT = (

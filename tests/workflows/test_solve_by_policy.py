@@ -13,11 +13,10 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.explaining import violated_rows
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.workflows import option_advice, solve_by_policy
+from gpusched_dsl.workflows import broken_plan, solve_by_policy
 
-MODELS = Path(gs.__file__).parent / "models"
+MODELS = Path(gs.__file__).parents[1] / "models"
 
 CAPACITY = """
 import "gsdsl:capacity_planning/model.gsm";
@@ -197,7 +196,7 @@ def test_only_what_the_model_has_can_be_fixed() -> None:
 
 def test_rows_are_named_without_time_for_a_relaxation(monkeypatch: pytest.MonkeyPatch) -> None:
     text = instance(np.random.default_rng(8)).replace("node_rule = at_most", "node_rule = force") + NOTHING
-    monkeypatch.setattr(solve_by_policy, "WHY_SECONDS", 0.0)
+    monkeypatch.setattr(broken_plan, "WHY_SECONDS", 0.0)
     found = gs.loads(text).solve(backend="Nothing")
     [warning] = [w for w in found.warnings if w.code == "GSM4015"]
     assert warning.notes[0] == "with this plan `enough_run` cannot be satisfied"
@@ -206,8 +205,8 @@ def test_rows_are_named_without_time_for_a_relaxation(monkeypatch: pytest.Monkey
 
 def test_rows_of_a_large_problem_are_named_by_its_linear_relaxation(monkeypatch: pytest.MonkeyPatch) -> None:
     """`Greedy` puts the jobs on fewer nodes than could be in use; no propagation finds that, as it takes a matching."""
-    monkeypatch.setattr(violated_rows, "LARGE", 0)
-    monkeypatch.setattr(solve_by_policy, "OPTION_SECONDS", 0.0)
+    monkeypatch.setattr(broken_plan, "LARGE", 0)
+    monkeypatch.setattr(broken_plan, "OPTION_SECONDS", 0.0)
     source = (MODELS / "gpu_sharing" / "scenarios" / "synthetic.gsm").read_text(encoding="utf-8")
     text = source.replace("../online.gsm", "gsdsl:gpu_sharing/online.gsm")
     text = text.replace("(seed = 1)", "(seed = 1, nodes = 4, jobs = 16)").replace("sharing = off", "sharing = on")
@@ -218,9 +217,9 @@ def test_rows_of_a_large_problem_are_named_by_its_linear_relaxation(monkeypatch:
 
 def test_of_many_rows_a_single_constraint_is_named_and_an_option_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """`max_running` drops the same rows, but has other objectives."""
-    monkeypatch.setattr(violated_rows, "MANY_ROWS", 0)
+    monkeypatch.setattr(broken_plan, "MANY_ROWS", 0)
     monkeypatch.setattr(solve_by_policy, "MOST_NONZEROS", 0)
-    monkeypatch.setattr(option_advice, "ground", None)  # no other problem is needed
+    monkeypatch.setattr(broken_plan, "ground", None)  # no other problem is needed
     source = (MODELS / "gpu_sharing" / "scenarios" / "synthetic.gsm").read_text(encoding="utf-8")
     text = source.replace("../online.gsm", "gsdsl:gpu_sharing/online.gsm")
     text = text.replace("(seed = 1)", "(seed = 1, nodes = 6, jobs = 8)").replace("sharing = off", "sharing = on")
@@ -252,7 +251,7 @@ def test_only_what_a_plan_leaves_open_is_solved(rule: str, method: str, monkeypa
 
 def test_a_chain_of_rows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that no node trains: its home is nowhere, and it must have one."""
-    monkeypatch.setattr(solve_by_policy, "WHY_SECONDS", 0.0)
+    monkeypatch.setattr(broken_plan, "WHY_SECONDS", 0.0)
     nobody = """
     policy Nobody for PriceAware {
       order b in Batch by arrives[b];

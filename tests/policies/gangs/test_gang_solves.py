@@ -14,7 +14,7 @@ from json_schemas import complaints, published
 
 import gpusched_dsl as gs
 
-TWO_RACKS = Path(gs.__file__).parent / "models" / "gangs" / "scenarios" / "two_racks.gsm"
+TWO_RACKS = Path(gs.__file__).parents[1] / "models" / "gangs" / "scenarios" / "two_racks.gsm"
 NODES = [Node(0, 2, 99.0, 1.0), Node(0, 2, 99.0, 1.0), Node(1, 4, 99.0, 1.0)]
 
 
