@@ -17,9 +17,8 @@ from gpusched_dsl.interface.scenarios import Setting
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
-from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_options, plain_seeds
+from gpusched_dsl.solving.option_checks import check_options, check_values, given_options, plain_options, solve_options
 from gpusched_dsl.workflows.listener import Listener
-from gsdsl_backends.protocol import SolveOptions
 
 if TYPE_CHECKING:
     from gpusched_dsl.engines.protocol import Engine
@@ -40,7 +39,7 @@ def load(path: str | Path, *, allow_outside: bool = False, memory: int = DEFAULT
     a problem. Raises DiagnosticError with every syntax error.
     """
     start = time.perf_counter()
-    check_values({"path": path, "memory": memory, "allow_outside": allow_outside})
+    check_values("load", {"path": path, "memory": memory, "allow_outside": allow_outside})
     diagnostics = Diagnostics()
     workspace = load_workspace(Path(path), diagnostics, allow_outside=allow_outside)
     diagnostics.raise_if_errors()
@@ -57,9 +56,7 @@ def loads(
 ) -> Model:
     """Read a text; its imports and data are relative to the folder `base`. Raises DiagnosticError as `load` does."""
     start = time.perf_counter()
-    check_values(
-        {"text": text, "name": name, "memory": memory, "base": base, "allow_outside": allow_outside}, ("base",)
-    )
+    check_values("loads", {"text": text, "name": name, "memory": memory, "base": base, "allow_outside": allow_outside})
     diagnostics = Diagnostics()
     folder = None if base is None else Path(base)
     workspace = workspace_from_text(text, name, diagnostics, folder, allow_outside=allow_outside)
@@ -126,7 +123,7 @@ class Model(ModelCampaigns):
         from gsdsl_backends.export_names import BY_SUFFIX, Targets
         from gsdsl_backends.exporters import write_problem
 
-        check_values({"export": path, "to": to, "aggregated": aggregated}, optional=("to",))
+        check_values("export", {"path": path, "to": to, "aggregated": aggregated})
         target, known = Path(path), Targets()
         suffix = target.suffix.removeprefix(".").lower()
         form = BY_SUFFIX.get(suffix, suffix) if to is None else to
@@ -162,7 +159,7 @@ class Model(ModelCampaigns):
         relax: bool = False,
         duals: bool = False,
         method: str | None = None,
-        reasons: bool = False,
+        reasons: bool = True,
         engine: str | Engine | None = None,
         workers: int | None = None,
         alternatives: int | None = None,
@@ -204,47 +201,15 @@ class Model(ModelCampaigns):
         with a solver, which proves a bound itself, for `alternatives` or `options_of` with a policy or `relax`, and for
         `within` or `distinct_by` without `alternatives`.
         """
-        clock = Deadline()
+        clock, values = Deadline(), check_values("solve", locals())
         from gpusched_dsl.workflows.method import choose_method
-        from gpusched_dsl.workflows.option_rules import check_options, given_options
-        from gpusched_dsl.workflows.solve import WITHIN, AlternativesConfig, SolveConfig, solve_scenario
+        from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
 
-        backend = _one_method(backend, method)
-        check_option_values(
-            scenario=scenario, backend=backend, settings=settings, solver_options=solver_options, monitor=monitor,
-            bound=bound, judge=judge, relax=relax, duals=duals, reasons=reasons, engine=engine, workers=workers,
-            alternatives=alternatives, within=within, options_of=options_of, second_opinion=second_opinion,
-        )  # fmt: skip
-        check_values({"distinct_by": distinct_by, "heuristic": heuristic, "decompose": decompose})
+        name = backend if method is None else method
         checked = self._scenario(scenario, settings)
-        chosen = choose_method(self._workspace, backend, checked.scenario.model, judge=judge, relax=relax)
-        given = given_options(
-            "solve",
-            {
-                "alternatives": alternatives, "within": within, "distinct_by": distinct_by, "options_of": options_of,
-                "relax": relax, "bound": bound,
-            },
-        )  # fmt: skip
-        check_options("solve", given, backend, chosen.proves)
-        options = plain_options(
-            SolveOptions(
-                time_limit, gap, threads, seed, dict(solver_options or {}), without=_names(without),
-                heuristic=heuristic, decompose=decompose, second_opinion=second_opinion,
-            )
-        )  # fmt: skip
-        config = SolveConfig(
-            scenario=self._select(checked),
-            method=chosen,
-            options=options,
-            warm_start=warm_start,
-            bound=bound,
-            duals=duals,
-            reasons=reasons,
-            alternatives=None
-            if alternatives is None
-            else AlternativesConfig(int(alternatives), WITHIN if within is None else float(within), tuple(distinct_by)),
-            options_of=options_of,
-        )
+        chosen = choose_method(self._workspace, name, checked.scenario.model, judge=judge, relax=relax)
+        check_options("solve", given_options("solve", values), name, chosen.proves)
+        config = SolveConfig.of(self._select(checked), chosen, values)
         with engine_in_use(engine, workers):
             solved = solve_scenario(config, clock=clock, monitor=monitor, listener=_SolverRelease(self))
         self.close()
@@ -270,20 +235,17 @@ class Model(ModelCampaigns):
         """
         from gpusched_dsl.explaining.explain import explain
 
-        check_values({"why": why})
-        backend = _one_method(backend, method)
-        check_option_values(
-            scenario=scenario, backend=backend, time_limit=time_limit, settings=settings, monitor=monitor
-        )
-        built = self._build(scenario, settings, fold=allows_aggregation(_names(without)))
+        check_values("explain", locals())
+        skipped = frozenset(without)
+        built = self._build(scenario, settings, fold=allows_aggregation(skipped))
         return explain(
             built.problem,
-            backend,
+            backend if method is None else method,
             origins=built.provenance(),
             time_limit=time_limit,
             monitor=monitor,
             why=why,
-            without=_names(without),
+            without=skipped,
             aggregation=built.aggregation,
         )
 
@@ -332,7 +294,7 @@ class Model(ModelCampaigns):
         clock = Deadline()
         from gpusched_dsl.workflows.solve import solve_scenario
 
-        check_option_values(monitor=monitor)
+        check_values("resolve", locals())
         earlier = self._solved
         if earlier is None:
             more = {"gap": gap, "time_limit": time_limit}
@@ -364,6 +326,8 @@ class Model(ModelCampaigns):
         judge: str = "highs",
         bound: bool = False,
         without: Collection[str] = (),
+        heuristic: str = "auto",
+        decompose: str = "auto",
         monitor: Monitor | None = None,
     ) -> Comparison:
         """Compare solvers and policies on a scenario (the only one if None): `.table`, `.best`, `.to_dict()`.
@@ -373,15 +337,11 @@ class Model(ModelCampaigns):
         building. Ctrl-C keeps the finished rows; before the first row it raises KeyboardInterrupt. Raises
         DiagnosticError as `solve` does for text, data and names; errors of a single method are in its row.
         """
-        clock = Deadline()
+        clock, values = Deadline(), check_values("compare", locals())
         from gpusched_dsl.workflows.compare import CompareConfig, compare
         from gpusched_dsl.workflows.method import SolverMethod, choose_method
         from gsdsl_backends.isolation.backend import guard
 
-        check_option_values(scenario=scenario, settings=settings, judge=judge, bound=bound, monitor=monitor)
-        check_values({"methods": methods})
-        each_seed = plain_seeds(seeds)
-        options = plain_options(SolveOptions(time_limit, gap, threads, without=_names(without)))
         checked = self._scenario(scenario, settings)
         config = CompareConfig(
             scenario=self._select(checked),
@@ -389,8 +349,8 @@ class Model(ModelCampaigns):
                 choose_method(self._workspace, method, checked.scenario.model, judge=judge, load=guard)
                 for method in dict.fromkeys(methods)
             ],
-            options=options,
-            seeds=each_seed,
+            options=solve_options(values),
+            seeds=values["seeds"],
             bound_by=SolverMethod(judge, load=guard) if bound else None,
         )
         return compare(config, clock=clock, monitor=monitor)
@@ -415,17 +375,3 @@ class _SolverRelease(Listener):
 
     def has_read(self, built: Built) -> None:
         self.model.close()
-
-
-def _one_method(backend: str, method: str | None) -> str:
-    """Return the method, if it is given by that name."""
-    if method is None:
-        return backend
-    check_option_values(method=method)
-    return method
-
-
-def _names(without: Collection[str]) -> frozenset[str]:
-    """Return the names of passes; raise DiagnosticError (GSM4011) for a text, which is a collection of letters."""
-    check_values({"without": without})
-    return frozenset(without)

@@ -17,6 +17,7 @@ from benchmarks.packages import ROOT, package_folders, sources
 # In the order of the table of docs/design.md: a layer may import those before it.
 LAYERS = [
     "gpusched_dsl.version",
+    "gpusched_dsl.options",
     "gpusched_dsl.language",
     "gpusched_dsl.engines",
     "gpusched_dsl.ir",

@@ -146,7 +146,6 @@ SOLVING = {
     "gpusched_dsl.compiling.aggregation.counts",
     "gpusched_dsl.compiling.data.distributions",
     "gpusched_dsl.data.sources.formatted",
-    "gpusched_dsl.cli.arguments.campaigns",
 }
 POLICIES = {
     "gpusched_dsl.language.blocks.policies.policy",
@@ -157,7 +156,6 @@ POLICIES = {
 }
 LIVE = {
     "gpusched_dsl.compiling.passes.nonlinear",
-    "gpusched_dsl.cli.arguments.campaigns",
     "gpusched_dsl.data.sources.formatted",
     "gpusched_dsl.compiling.passes.pipeline",
     "gpusched_dsl.online.journal.journal",

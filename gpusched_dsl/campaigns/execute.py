@@ -6,9 +6,9 @@ import os
 import platform
 import socket
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from gpusched_dsl.campaigns.code_fingerprint import code_fingerprint
 from gpusched_dsl.campaigns.inputs import text_digest
@@ -16,14 +16,14 @@ from gpusched_dsl.campaigns.measures import measures_of_run, measures_of_solve
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord, StoredDiagnostic, Task, TextSource, encode, read_task
 from gpusched_dsl.compiling.build import Permissions, check_solvable
 from gpusched_dsl.compiling.selection import SelectedScenario
-from gpusched_dsl.language.blocks.campaigns.methods import START, options_for
+from gpusched_dsl.language.blocks.campaigns.methods import START, options_for, with_reason
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, load_workspace, workspace_from_text
 from gpusched_dsl.policies.library import is_policy
+from gpusched_dsl.solving.option_checks import stated_values
 from gpusched_dsl.version import __version__
 from gpusched_dsl.workflows.text_start import StartPolicy
-from gsdsl_backends.protocol import SolveOptions
 from gsdsl_backends.text_options import refused_option
 
 PERFORM = "gpusched_dsl.campaigns.execute:perform"  # the function of a worker for tasks
@@ -137,9 +137,9 @@ def _change_error(what: str) -> Diagnostic:
 
 def _check_options(task: Task) -> None:
     """Raise DiagnosticError for options of solvers that a text may not set, as the check of its campaign does."""
-    own = options_for(task.verb)
-    found = [refused_option(task.method, name, value) for name, value in task.options.items() if name not in own]
-    refused = [diagnostic for diagnostic in found if diagnostic is not None]
+    others = {name: value for name, value in task.options.items() if name not in options_for(task.verb)}
+    found = {name: refused_option(task.method, name, value) for name, value in others.items()}
+    refused = [with_reason(task.verb, name, one) for name, one in found.items() if one is not None]
     if refused:
         raise DiagnosticError(refused)
 
@@ -166,21 +166,15 @@ def _solve(task: Task, workspace: Workspace) -> RunRecord:
     from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
 
     _check_options(task)
-    options = dict(task.options)
-    permissions = Permissions(task.source.memory, task.source.outside)
+    values, permissions = _values(task), Permissions(task.source.memory, task.source.outside)
     scenario, warnings = check_solvable(workspace, task.scenario, task.settings)
-    judge, relax = str(options.pop("judge", "highs")), bool(options.pop("relax", False))
+    judge, relax = values.get("judge", "highs"), values.get("relax", False)
     method = choose_method(workspace, task.method, scenario.model, judge=judge, relax=relax)
-    start, bound = _start(task, workspace, options.pop(START, None)), bool(options.pop("bound", False))
-    config = SolveConfig(
-        scenario=SelectedScenario(
-            workspace=workspace, scenario=scenario, settings=task.settings, warnings=warnings, permissions=permissions
-        ),
-        method=method,
-        options=_solve_options(options, task.seed),
-        warm_start=start,
-        bound=bound and not method.proves,
+    values |= {START: _start(task, workspace, values.get(START)), "bound": values.get("bound") and not method.proves}
+    selected = SelectedScenario(
+        workspace=workspace, scenario=scenario, settings=task.settings, warnings=warnings, permissions=permissions
     )
+    config = SolveConfig.of(selected, method, values)
     result = solve_scenario(config).result
     if result.reason == "interrupt":
         raise KeyboardInterrupt
@@ -204,22 +198,9 @@ def _solve(task: Task, workspace: Workspace) -> RunRecord:
     return record
 
 
-def _solve_options(options: dict[str, bool | float | str], seed: int) -> SolveOptions:
-    from gpusched_dsl.solving.option_values import plain_options
-
-    usual = SolveOptions()
-    time_limit, threads = options.pop("time_limit", None), options.pop("threads", 1)
-    return plain_options(
-        SolveOptions(
-            time_limit=None if time_limit is None else float(time_limit),
-            gap=float(options.pop("gap", usual.gap)),
-            threads=int(threads),
-            seed=seed,
-            heuristic=str(options.pop("heuristic", usual.heuristic)),
-            decompose=str(options.pop("decompose", usual.decompose)),
-            extra={name: _plain(value) for name, value in options.items()},
-        )
-    )
+def _values(task: Task) -> dict[str, Any]:
+    """Return the options of a task by their names in the table; a worker uses one thread."""
+    return {"threads": 1, **stated_values(task.verb, task.options, "campaign"), "seed": task.seed}
 
 
 def _run(task: Task, workspace: Workspace) -> RunRecord:
@@ -228,26 +209,10 @@ def _run(task: Task, workspace: Workspace) -> RunRecord:
     from gpusched_dsl.workflows.run import run_method, with_read_options
 
     _check_options(task)
-    options = dict(task.options)
-    usual = RunConfig()
-    time_limit, fallback = options.pop("time_limit", None), options.pop("fallback", None)
-    config = RunConfig(
-        online=task.online,
-        scenario=task.scenario,
-        method=task.method,
-        fallback=None if fallback is None else str(fallback),
-        settings=task.settings,
-        seed=task.seed,
-        time_limit=None if time_limit is None else float(time_limit),
-        gap=float(options.pop("gap", usual.gap)),
-        threads=int(options.pop("threads", 1)),
-        controllers=int(options.pop("controllers", usual.controllers)),
-        most_events=int(options.pop("most_events", usual.most_events)),
-        bound=bool(options.pop("bound", False)),
-        verify=str(options.pop("verify", usual.verify)),
+    config = RunConfig.of(
+        _values(task), online=task.online, scenario=task.scenario, method=task.method, settings=task.settings,
         permissions=Permissions(task.source.memory, task.source.outside),
-    )
-    config = replace(config, solver_options={name: _plain(value) for name, value in options.items()})
+    )  # fmt: skip
     # Options of a method that is a factor may be for other values of it; the plan has refused those that none reads.
     result = run_method(workspace, with_read_options(workspace, config))
     if result.ended == "interrupt":
@@ -267,8 +232,3 @@ def _run(task: Task, workspace: Workspace) -> RunRecord:
         inputs=dict(result.run_info.inputs_sha256),
         versions=result.versions,
     )
-
-
-def _plain(value: bool | float | str) -> bool | int | float | str:
-    """Return an integer for a whole number, as options of solvers need it."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value

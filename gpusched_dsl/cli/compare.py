@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.solving.option_checks import solve_options
     from gpusched_dsl.workflows.compare import CompareConfig, compare
     from gpusched_dsl.workflows.method import SolverMethod, choose_method
     from gsdsl_backends.isolation.backend import guard
-    from gsdsl_backends.protocol import SolveOptions
 
     _check_targets(options)
     clock, watch = Deadline(), ProgressMonitor(output.note, options.time_limit, for_each=True)
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     config = CompareConfig(
         scenario=scenario,
         methods=methods,
-        options=SolveOptions(options.time_limit, options.gap, options.threads, without=frozenset(options.without)),
+        options=solve_options(vars(options)),
         seeds=options.seeds,
         bound_by=judge if options.bound else None,
     )

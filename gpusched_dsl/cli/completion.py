@@ -17,26 +17,12 @@ from gpusched_dsl.cli.arguments.parser import Parser
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.terminal import harmless
 from gpusched_dsl.language.source_files import LIBRARY_PREFIX, library_files
+from gpusched_dsl.options.table import by_name
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.workspace import Workspace
 
 FILES = ":files"
-_FILE_OPTIONS = (
-    "json",
-    "csv",
-    "html",
-    "figures",
-    "out",
-    "journal",
-    "warm_start",
-    "parquet",
-    "gpus",
-    "jobs",
-    "set_file",
-    "live",
-)
-
 BASH = """\
 # gsdsl completion for bash:  eval "$(gsdsl completion bash)"  in ~/.bashrc
 _gsdsl() {
@@ -127,7 +113,7 @@ def candidates(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
     elif typed.startswith("-"):
         found = _options(active)
     elif command is None:
-        found = ((name, summary) for name, (summary, _) in COMMANDS.items())
+        found = ((name, summary) for name, summary in COMMANDS.items())
     else:
         found = _positional(active, command, typed)
     yield from ((name, about) for name, about in found if name == FILES or name.startswith(typed))
@@ -153,7 +139,7 @@ def _values(
 ) -> Iterator[tuple[str, str]]:
     if option.choices:
         yield from ((str(choice), "") for choice in option.choices)
-    elif option.dest in _FILE_OPTIONS:
+    elif command is not None and option.dest in (own := by_name(command, "cli")) and own[option.dest].kind.is_file:
         yield FILES, ""
     elif (names := _NAMES.get(option.dest)) is not None:
         head, comma, _ = typed.rpartition(",")  # lists: `highs,Gre`

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     workspace = read_workspace(path if settings is None else settings.model, options.allow_outside, output)
     if is_policy(workspace, options.method if settings is None else settings.method):
         announce_compiling(output)
-    changes = (options.change or []) if options.alternatives or options.change else None
+    changes = options.changes if options.alternatives or options.changes else None
     if STDOUT in (options.json, options.csv):
         output.only_diagnostics()
     with watch_progress(output, show=output.shows_progress) as watch:

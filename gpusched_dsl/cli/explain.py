@@ -63,7 +63,7 @@ def _explain_problem(options: argparse.Namespace, output: Output) -> int:
     )
     _show_description(explanation, output)
     stopped = False
-    if not options.no_why:
+    if options.why:
         watch.begin("")
         with watch_progress(output, show=output.shows_progress, watch=watch):
             explanation = search(explanation, VariantSolver(solver, options.time_limit, watch))

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
+    from gpusched_dsl.solving.option_checks import solve_options
     from gpusched_dsl.workflows.flexibility.asked import FlexibilityConfig, read_days
     from gpusched_dsl.workflows.flexibility.run import flexibility, solver_named
     from gsdsl_backends.isolation.backend import guard
-    from gsdsl_backends.protocol import SolveOptions
 
     if options.json == options.csv == STDOUT:
         raise CommandLineError(
@@ -45,13 +45,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
     backend = solver_named(options.method, guard)
     if STDOUT in (options.json, options.csv):
         output.only_diagnostics()
-    solve_options = SolveOptions(
-        options.time_limit, options.gap, options.threads, options.seed, solver_options(options.solver_option),
-        without=frozenset(options.without),
-    )  # fmt: skip
+    requested = solve_options({**vars(options), "solver_options": solver_options(options.solver_options)})
     watch = ProgressMonitor(output.note, options.time_limit, for_each=True)
     listener = ProgressListener(output, watch)
-    result = flexibility(scenario, config, backend, solve_options, monitor=watch, listener=listener, load=guard)
+    result = flexibility(scenario, config, backend, requested, monitor=watch, listener=listener, load=guard)
     output.report(result.warnings)
     for line in result.lines():
         output.say(line)

@@ -38,29 +38,16 @@ def permissions(options: argparse.Namespace) -> Permissions:
 
 
 def run_config(options: argparse.Namespace) -> RunConfig:
-    """Return the common configuration of `run`, `estimate` and `why`."""
+    """Return the configuration of `run`, `serve`, `estimate` and `why`."""
     from gpusched_dsl.cli.solver_options import solver_options
     from gpusched_dsl.online.run_config import RunConfig
 
-    journal = getattr(options, "journal", None)
-    methods = getattr(options, "methods", None) or ()
-    config = RunConfig(
-        online=options.online,
-        scenario=options.scenario,
-        method=options.method,
-        fallback=options.fallback,
+    config = RunConfig.of(
+        {**vars(options), "solver_options": solver_options(options.solver_options)},
         settings=read_settings(options),
-        seed=options.seed,
-        time_limit=options.time_limit,
-        gap=options.gap,
-        threads=options.threads,
-        controllers=getattr(options, "controllers", 1),
-        solver_options=solver_options(options.solver_option),
-        without=frozenset(options.without),
-        journal=None if journal is None else Path(journal),
         permissions=permissions(options),
     )
-    return config.allowing(config.method, config.fallback, *methods)
+    return config.allowing(config.method, config.fallback, *(getattr(options, "methods", None) or ()))
 
 
 class LoadedProblem(Struct, frozen=True, eq=False):

@@ -14,13 +14,14 @@ from gpusched_dsl.cli.output import Output
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.solving.option_checks import as_flag
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Return 0 at the end of the events, even if the run can be resumed; 3 if a plan violates the model."""
-    for name in ("methods", "seeds", "replay", "json", "csv", "html", "figures", "bound"):
+    for name in ("methods", "seeds", "replay", "json", "csv", "html", "figures", "bound", "why_gap"):
         if getattr(options, name, None):
-            message = f"`--{name}` is only for simulated runs, not for `--live`"
+            message = f"`{as_flag(name)}` is only for simulated runs, not for `--live`"
             raise CommandLineError("GSM6002", message, "remove one of them")
     from gpusched_dsl.online.planners.violations import VIOLATED
     from gpusched_dsl.workflows.live import run_live_loop

@@ -63,13 +63,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     workspace = load_workspace(Path(options.file), diagnostics, allow_outside=options.allow_outside)
     diagnostics.raise_if_errors()
     output.report(diagnostics)
-    config = replace(
-        run_config(options),
-        replay=options.replay,
-        bound=options.bound,
-        why_gap=options.why_gap,
-        verify=options.verify,
-    )
+    config = run_config(options)
     _announce(workspace, config, methods, output)
     if STDOUT in (options.json, options.csv, options.html):
         output.only_diagnostics()

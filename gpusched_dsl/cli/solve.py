@@ -36,9 +36,9 @@ from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.summary import size_text
+from gpusched_dsl.solving.option_checks import as_flag, solve_options
 from gpusched_dsl.workflows.method import Method, SolverMethod, choose_method
-from gpusched_dsl.workflows.option_rules import as_flag
-from gpusched_dsl.workflows.solve import WITHIN, AlternativesConfig, SolveConfig, solve_compiled, solve_scenario
+from gpusched_dsl.workflows.solve import SolveConfig, solve_compiled, solve_scenario
 
 if TYPE_CHECKING:
     from gsdsl_backends.protocol import SolveOptions
@@ -49,7 +49,7 @@ SOLVER_LOG: dict[str, dict[str, bool | int]] = {"highs": {"output_flag": True}, 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     _check_targets(options)
-    solve_options = _solver_options(options)
+    values = {**vars(options), "solver_options": _solver_options(options)}
     clock = Deadline()
     instance = choose_instance(options, output)
     method = _method(instance, options)
@@ -64,20 +64,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     listener = _Announcer(options, output, ProgressMonitor(output.note, options.time_limit), method)
     with engine_in_use(options.engine, options.workers) as use:
         if isinstance(instance, LoadedProblem):
-            result = _solve_compiled(instance, method, solve_options, clock, listener)
+            result = _solve_compiled(instance, method, solve_options(values), clock, listener)
         else:
-            config = SolveConfig(
-                scenario=instance,
-                method=method,
-                options=solve_options,
-                warm_start=options.warm_start,
-                bound=options.bound,
-                duals=options.duals,
-                reasons=True,
-                alternatives=_alternatives(options),
-                options_of=options.options_of,
-            )
-            result = _solve_scenario(config, clock, listener)
+            result = _solve_scenario(SolveConfig.of(instance, method, values), clock, listener)
     output.report(result.warnings)
     if use is not None and not use.used:
         output.note(f"no worker was needed: only {DISTRIBUTED} are distributed")
@@ -97,13 +86,6 @@ def _refuse_alternatives(options: argparse.Namespace) -> None:
                 f"`{as_flag(name)}` needs a `.gsm` file: a compiled problem has no interchangeable elements and jobs"
             )
             raise CommandLineError("GSM6002", message, "solve the `.gsm` file")
-
-
-def _alternatives(options: argparse.Namespace) -> AlternativesConfig | None:
-    if options.alternatives is None:
-        return None
-    within = WITHIN if options.within is None else options.within
-    return AlternativesConfig(options.alternatives, within, options.distinct_by or ())
 
 
 def _method(instance: SelectedScenario | LoadedProblem, options: argparse.Namespace) -> Method:
@@ -143,7 +125,7 @@ def _solve_scenario(config: SolveConfig, clock: Deadline, listener: _Announcer) 
 
 
 def _solve_compiled(
-    loaded: LoadedProblem, method: Method, solve_options: SolveOptions, clock: Deadline, listener: _Announcer
+    loaded: LoadedProblem, method: Method, requested: SolveOptions, clock: Deadline, listener: _Announcer
 ) -> Result:
     from gpusched_dsl.solving.starts import entries_of_file
 
@@ -155,7 +137,7 @@ def _solve_compiled(
             loaded.problem,
             loaded.provenance,
             method.backend(),
-            solve_options,
+            requested,
             start,
             relax=listener.options.relax,
             duals=listener.options.duals,
@@ -220,23 +202,9 @@ def _check_targets(options: argparse.Namespace) -> None:
         check_writable(Path(options.csv), folder=True)
 
 
-def _solver_options(options: argparse.Namespace) -> SolveOptions:
-    from gsdsl_backends.protocol import SolveOptions
-
-    extra = solver_options(options.solver_option)
-    if options.verbose:
-        extra = {**SOLVER_LOG.get(options.method, {}), **extra}
-    return SolveOptions(
-        options.time_limit,
-        options.gap,
-        options.threads,
-        options.seed,
-        extra,
-        without=frozenset(options.without),
-        heuristic=options.heuristic,
-        decompose=options.decompose,
-        second_opinion=options.second_opinion,
-    )
+def _solver_options(options: argparse.Namespace) -> dict[str, bool | int | float | str]:
+    given = solver_options(options.solver_options)
+    return {**SOLVER_LOG.get(options.method, {}), **given} if options.verbose else given
 
 
 def _write(result: Result, options: argparse.Namespace, output: Output) -> None:

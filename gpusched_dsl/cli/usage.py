@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.workflows.option_rules import as_flag, given_options, option_diagnostics
+from gpusched_dsl.solving.option_checks import as_flag, given_options, option_diagnostics
 
 
 def refuse_options(verb: str, values: Mapping[str, object], method: str = "", proves: bool | None = None) -> None:

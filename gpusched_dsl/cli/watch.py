@@ -132,13 +132,10 @@ def _solve(
     found: Diagnostics,
 ) -> WatchRound:
     from gsdsl_backends.isolation.backend import guard
-    from gsdsl_backends.protocol import SolveOptions
 
     selected = open_scenario(options, Output(quiet=True))
     method = choose_method(workspace, options.method, selected.scenario.model, load=guard)
-    solve_options = SolveOptions(options.time_limit, options.gap, options.threads, options.seed)
-    config = SolveConfig(scenario=selected, method=method, options=solve_options)
-    result = solve_scenario(config, monitor=monitor).result
+    result = solve_scenario(SolveConfig.of(selected, method, vars(options)), monitor=monitor).result
     found.extend(result.warnings)
     monitor.files.add(_inputs(result, workspace))
     changes = tuple(objective_changes(before, result)) if result.has_point else ()

@@ -145,9 +145,9 @@ class ModelCampaign:
         from gpusched_dsl.campaigns.campaign import run_campaign
         from gpusched_dsl.campaigns.store import Store
         from gpusched_dsl.engines.choose import choose_engine
-        from gpusched_dsl.solving.option_values import check_option_values
+        from gpusched_dsl.solving.option_checks import check_values
 
-        check_option_values(engine=engine, workers=workers, memory=memory)
+        check_values("campaign", {"engine": engine, "workers": workers, "memory": memory})
         selected = {name: _texts(values) for name, values in (only or {}).items()}
         plan, folder = self._plan.only(selected), self._folder(store)
         chosen = choose_engine(engine, workers, memory) if isinstance(engine, str) else engine
@@ -203,9 +203,9 @@ class ModelCampaigns(ModelFlexibility):
         `set`, because workers read the values of the text.
         """
         from gpusched_dsl.campaigns.plan import make_plan
-        from gpusched_dsl.solving.option_values import check_option_values
+        from gpusched_dsl.solving.option_checks import check_values
 
-        check_option_values(name=name)
+        check_values("campaigns", {"name": name})
         if self._values.names:
             names = ", ".join(f"`{name}`" for name in self._values.names)
             raise ValueError(f"a campaign reads the values of the text, and {names} was set: state it in the scenario")

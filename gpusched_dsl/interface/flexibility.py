@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.interface.runs import ModelRuns
 from gpusched_dsl.interface.scenarios import Setting
-from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number, plain_options
+from gpusched_dsl.solving.option_checks import check_values, plain_number, solve_options
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.flexibility import Flexibility
@@ -58,15 +58,10 @@ class ModelFlexibility(ModelRuns):
         without a power by slot, without a day, or with a probability outside (0, 1], GSM4026 for an event outside of
         the horizon, GSM4027 for days that cannot be read; and as `solve` does.
         """
+        values = check_values("flexibility", locals())
         from gpusched_dsl.workflows.flexibility.asked import FlexibilityConfig, plain_days, read_days
         from gpusched_dsl.workflows.flexibility.run import flexibility, solver_named
-        from gsdsl_backends.protocol import SolveOptions
 
-        check_option_values(
-            scenario=scenario, settings=settings, solver_options=solver_options, method=method, monitor=monitor
-        )
-        check_values({"without": without})
-        check_option_values(event=event, days=days, offers=offers, probability=probability, steps=steps)
         if days is None or isinstance(days, str | Path):
             chosen = read_days(() if days is None else (str(days),))
         else:
@@ -81,11 +76,8 @@ class ModelFlexibility(ModelRuns):
             notice=None if notice is None else str(notice),
             baseline=baseline,
         )
-        options = plain_options(
-            SolveOptions(time_limit, gap, threads, seed, dict(solver_options or {}), without=frozenset(without))
-        )
         checked = self._select(self._scenario(chosen[0].scenario if scenario is None else scenario, settings))
-        return flexibility(checked, config, solver_named(method), options, monitor=monitor)
+        return flexibility(checked, config, solver_named(method), solve_options(values), monitor=monitor)
 
 
 def _texts(day: Mapping[str, Setting]) -> dict[str, str]:

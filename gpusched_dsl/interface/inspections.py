@@ -9,7 +9,7 @@ from gpusched_dsl.data.sources.files import FileLimits, Unreadable
 from gpusched_dsl.language.calendar import DateError, check_zone
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.option_values import check_option_values, plain_number
+from gpusched_dsl.solving.option_checks import check_values
 
 if TYPE_CHECKING:
     from gpusched_dsl.inspecting.inspection import ClusterInspection
@@ -22,7 +22,7 @@ def inspect(
     timezone: str = "UTC",
     nodes: str | Path | None = None,
     price: float | None = None,
-    seed: int = 1,
+    seed: int = 0,
     memory: int | None = None,
 ) -> ClusterInspection:
     """Look at a cluster or a history of jobs, as `gsdsl inspect` does.
@@ -36,22 +36,21 @@ def inspect(
 
     Raises DiagnosticError: GSM4011 for a value of the wrong type, and what `gsdsl inspect` reports for the source.
     """
+    given = locals()
     from gpusched_dsl.inspecting.inspection import inspect as look
     from gpusched_dsl.inspecting.reading import read_snapshot
 
-    check_option_values(
-        source=source, format=format, timezone=timezone, nodes=nodes, price=price, seed=seed, memory=memory
-    )
+    values = check_values("inspect", given)
     try:
         check_zone(timezone)
     except DateError as error:
         raise DiagnosticError([Diagnostic("GSM4011", str(error), help=error.help)]) from None
     usual = FileLimits(allow_outside=True)
-    limits = usual if memory is None else FileLimits.within(plain_number(memory), allow_outside=True)
+    limits = usual if memory is None else FileLimits.within(values["memory"], allow_outside=True)
     try:
         stated = None if nodes is None else str(nodes)
         snapshot = read_snapshot(str(source), limits, form=format, zone=timezone, nodes=stated)
     except Unreadable as error:
         found = [Diagnostic(f.code, f.message, f.cell, notes=f.notes, help=f.help) for f in error.faults]
         raise DiagnosticError(found) from None
-    return look(snapshot, seed=plain_number(seed), price=plain_number(price))
+    return look(snapshot, seed=values["seed"], price=values["price"])

@@ -10,8 +10,7 @@ from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_options
-from gsdsl_backends.protocol import SolveOptions
+from gpusched_dsl.solving.option_checks import check_values, solve_options
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.result import Result
@@ -33,7 +32,7 @@ def problem_from_json(text: bytes | str) -> Problem:
     """Return the problem of a JSON text; raise DiagnosticError (GSM4020 to GSM4022) if it is not a sound one."""
     from gpusched_dsl.ir.json.codec import from_json
 
-    check_values({"problem": text})
+    check_values("problem_from_json", {"problem": text})
     return from_json(text.encode() if isinstance(text, str) else text)
 
 
@@ -72,31 +71,21 @@ def solve(
     An infeasible or unbounded problem is a result, not an error. Raises DiagnosticError with all errors in options,
     for wrong claims of the solver, and (GSM6016) for a policy, which needs a model.
     """
-    clock = Deadline()
+    clock, given = Deadline(), locals()
     from gpusched_dsl.solving.methods import refuse_policy
     from gpusched_dsl.workflows.solve import solve_compiled
     from gpusched_dsl.workflows.warm_start import read_entries
     from gsdsl_backends.registry import backend as registered_backend
 
     _check_problem(problem)
+    values = check_values("solve", given, "problem")
     name = backend if method is None else method
-    check_option_values(
-        backend=name, solver_options=solver_options, monitor=monitor, relax=relax, duals=duals,
-        second_opinion=second_opinion,
-    )  # fmt: skip
-    check_values({"without": without, "heuristic": heuristic, "decompose": decompose})
     refuse_policy(name, f"`{problem.name}`")
-    options = plain_options(
-        SolveOptions(
-            time_limit, gap, threads, seed, dict(solver_options or {}), without=frozenset(without),
-            heuristic=heuristic, decompose=decompose, second_opinion=second_opinion,
-        )
-    )  # fmt: skip
     return solve_compiled(
         problem,
         Provenance(),
         registered_backend(name),
-        options,
+        solve_options(values),
         read_entries(warm_start),
         relax=relax,
         duals=duals,

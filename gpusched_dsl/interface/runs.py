@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from gpusched_dsl.interface.scenarios import ModelScenarios, Setting
-from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number, plain_seeds
+from gpusched_dsl.solving.option_checks import check_options, check_values, given_options
 
 if TYPE_CHECKING:
     from gpusched_dsl.interface.live import LiveEventLoop
@@ -35,6 +35,8 @@ class RunOptions(TypedDict, total=False):
     bound: bool
     why_gap: bool
     verify: str
+    solver_options: Mapping[str, bool | int | float | str] | None
+    without: Collection[str]
     stop: Callable[[], bool] | None
     tell: Callable[[SimulationLoop], None] | None
 
@@ -96,6 +98,7 @@ class ModelRuns(ModelScenarios):
         bound: bool = False,
         why_gap: bool = False,
         verify: str = "rows",
+        solver_options: Mapping[str, bool | int | float | str] | None = None,
         without: Collection[str] = (),
         stop: Callable[[], bool] | None = None,
         tell: Callable[[SimulationLoop], None] | None = None,
@@ -120,29 +123,24 @@ class ModelRuns(ModelScenarios):
         a journal with several methods or seeds, and `replay` without one; ValueError for a journal with values from
         `set`, which it could not distinguish.
         """
-        from gpusched_dsl.workflows.option_rules import check_options, given_options
+        given = locals()
         from gpusched_dsl.workflows.run import run_method, run_methods, run_seeds
 
         if not isinstance(method, str):
-            check_values({"methods": method})
+            check_values("compare", {"methods": method})
+            given["method"] = "highs"
         if self._values.names and journal is not None:
             names = ", ".join(f"`{name}`" for name in self._values.names)
             raise ValueError(f"a journal knows the files of a run, and {names} was set: state it in the scenario")
-        check_option_values(stop=stop, tell=tell, seed=seed, replay=replay)
-        several = {"methods": not isinstance(method, str), "seeds": seeds is not None}
-        given = given_options("run", {**several, "seed": seed or None, "journal": journal, "replay": replay})
-        check_options("run", given)
-        config = self._run_config(
-            scenario, settings, online=online, method=method if isinstance(method, str) else "highs", seed=seed,
-            time_limit=time_limit, gap=gap, threads=threads, controllers=controllers, fallback=fallback,
-            journal=journal, replay=replay, bound=bound, why_gap=why_gap, verify=verify,
-            without=without,
-        )  # fmt: skip
+        values = check_values("run", given)
+        several = set() if isinstance(method, str) else {"methods"}
+        check_options("run", given_options("run", values) | several)
+        config = self._run_config(values)
         methods = [method] if isinstance(method, str) else list(dict.fromkeys(method))
         config = config.allowing(*methods)
         if seeds is not None:
             return run_seeds(
-                self._workspace, methods, config, plain_seeds(seeds), stop=stop, tell=tell, warnings=self._warnings
+                self._workspace, methods, config, values["seeds"], stop=stop, tell=tell, warnings=self._warnings
             )
         if isinstance(method, str):
             return run_method(self._workspace, config, stop=stop, tell=tell, warnings=self._warnings)
@@ -161,6 +159,10 @@ class ModelRuns(ModelScenarios):
         changes: Sequence[Mapping[str, Any]] = (),
         seed: int = 0,
         time_limit: float | None = None,
+        gap: float = 1e-4,
+        threads: int | None = None,
+        solver_options: Mapping[str, bool | int | float | str] | None = None,
+        without: Collection[str] = (),
         fallback: str | None = None,
         settings: Mapping[str, Setting] | None = None,
     ) -> Estimate:
@@ -173,16 +175,12 @@ class ModelRuns(ModelScenarios):
         as [{"needs": 2, "exec_time": 5}]. Raises DiagnosticError: GSM6021 for an unknown job, GSM6022 if the job is not
         in any plan at that time, GSM5207 for values that the job cannot have.
         """
+        values = check_values("estimate", locals())
         from gpusched_dsl.workflows.estimate import estimate
 
-        check_values({"job": job, "with_alternatives": alternatives})
-        check_option_values(at=at, samples=samples, changes=changes)
-        config = self._run_config(
-            scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback
-        )
         wanted = list(changes) if alternatives or changes else None
         return estimate(
-            self._workspace, job, config, at=plain_number(at), samples=plain_number(samples), changes=wanted
+            self._workspace, job, self._run_config(values), at=values["at"], samples=values["samples"], changes=wanted
         )
 
     def why(
@@ -195,6 +193,10 @@ class ModelRuns(ModelScenarios):
         online: str | None = None,
         seed: int = 0,
         time_limit: float | None = None,
+        gap: float = 1e-4,
+        threads: int | None = None,
+        solver_options: Mapping[str, bool | int | float | str] | None = None,
+        without: Collection[str] = (),
         fallback: str | None = None,
         settings: Mapping[str, Setting] | None = None,
         journal: str | Path | None = None,
@@ -205,15 +207,10 @@ class ModelRuns(ModelScenarios):
         `.lines()` returns text, `.to_dict()` plain data. Recorded plans come from `journal`, all others are computed
         again. Raises DiagnosticError as `estimate` does.
         """
+        values = check_values("why", locals())
         from gpusched_dsl.workflows.why import why
 
-        check_values({"job": job, "at": at})
-        check_option_values(judge=judge)
-        config = self._run_config(
-            scenario, settings, method=method, online=online, seed=seed, time_limit=time_limit, fallback=fallback,
-            journal=journal,
-        )  # fmt: skip
-        return why(self._workspace, job, plain_number(at), config, solver=judge)
+        return why(self._workspace, job, values["at"], self._run_config(values), solver=judge)
 
     def live(
         self,
@@ -223,6 +220,10 @@ class ModelRuns(ModelScenarios):
         *,
         seed: int = 0,
         time_limit: float | None = None,
+        gap: float = 1e-4,
+        threads: int | None = None,
+        solver_options: Mapping[str, bool | int | float | str] | None = None,
+        without: Collection[str] = (),
         fallback: str | None = None,
         settings: Mapping[str, Setting] | None = None,
     ) -> LiveEventLoop:
@@ -232,36 +233,24 @@ class ModelRuns(ModelScenarios):
         Events are those of `gsdsl run --live` (docs/live.md), as dictionaries; each call returns the decisions. Values
         from `set` apply. `time_limit` is in seconds per plan. Raises DiagnosticError as `run` does.
         """
+        config = self._run_config(check_values("live", locals()))
         from gpusched_dsl.interface.live import LiveEventLoop
         from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
         from gpusched_dsl.online.open import open_run
 
-        config = self._run_config(
-            scenario, settings, online=online, method=method, seed=seed, time_limit=time_limit, fallback=fallback
-        )
         loop = open_run(self._workspace, config, external=True)
         assert isinstance(loop, AnyExternalLoop)
         return LiveEventLoop(loop)
 
-    def _run_config(
-        self,
-        scenario: str | None,
-        settings: Mapping[str, Setting] | None,
-        journal: str | Path | None = None,
-        **options: Any,
-    ) -> RunConfig:
-        """Return the options of a run, each checked (GSM4011), with the values from `set`."""
+    def _run_config(self, values: Mapping[str, Any]) -> RunConfig:
+        """Return the configuration with checked values of options, and the values from `set`."""
         from gpusched_dsl.online.open import run_scenario
         from gpusched_dsl.online.run_config import RunConfig
 
-        check_option_values(scenario=scenario, settings=settings, journal=journal, **options)
-        options["without"] = frozenset(options.get("without", ()))
-        for name in {"seed", "time_limit", "gap", "threads", "controllers"} & options.keys():
-            options[name] = plain_number(options[name])
-        name = run_scenario(self._workspace, scenario, options.get("online"), data_later=True)
-        selected = self._select(self._scenario(name, settings))
-        config = RunConfig(
-            scenario=selected.scenario.name, settings=selected.settings, replaced=selected.replaced,
-            journal=None if journal is None else Path(journal), permissions=self._permissions, **options,
+        name = run_scenario(self._workspace, values["scenario"], values["online"], data_later=True)
+        selected = self._select(self._scenario(name, values["settings"]))
+        config = RunConfig.of(
+            values, scenario=selected.scenario.name, settings=selected.settings, replaced=selected.replaced,
+            permissions=self._permissions,
         )  # fmt: skip
         return config.allowing(config.method, config.fallback)

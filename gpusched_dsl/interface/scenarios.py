@@ -15,7 +15,7 @@ from gpusched_dsl.data.sources.settings_file import merge_settings
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.solving.option_values import check_option_values, check_values, plain_number
+from gpusched_dsl.solving.option_checks import check_options, check_values, given_options, plain_number
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.data.instance import Instance
@@ -58,7 +58,7 @@ class ModelScenarios:
         """
         from gpusched_dsl.policies.catalogue import listed_policies
 
-        check_option_values(model=model)
+        check_values("policies", {"model": model})
         return listed_policies(self._workspace, model)
 
     def generic_policies(self, model: str | None = None) -> list[ListedGeneric]:
@@ -69,7 +69,7 @@ class ModelScenarios:
         """
         from gpusched_dsl.policies.catalogue import listed_generic
 
-        check_option_values(model=model)
+        check_values("policies", {"model": model})
         return listed_generic(self._workspace, model)
 
     @property
@@ -87,10 +87,9 @@ class ModelScenarios:
         Values from `set` are ignored.
         """
         from gpusched_dsl.workflows.check import check_all
-        from gpusched_dsl.workflows.option_rules import check_options, given_options
 
-        check_values({"strict": strict, "deep": deep, "method": method}, optional=("method",))
-        check_options("check", given_options("check", {"deep": deep, "method": method}))
+        values = check_values("check", locals())
+        check_options("check", given_options("check", values))
         diagnostics = Diagnostics()
         diagnostics.extend(self._warnings)
         check_all(self._workspace, diagnostics, self._permissions, deep=(method or "highs") if deep else None)
@@ -112,7 +111,7 @@ class ModelScenarios:
 
     def _scenario(self, scenario: str | None, settings: Mapping[str, Setting] | None) -> SelectedScenario:
         """Return the checked scenario of that name (the only one if None), without the values from `set`."""
-        check_option_values(scenario=scenario, settings=settings)
+        check_values("ground", {"scenario": scenario, "settings": settings})
         name, texts = choose_scenario(self._workspace, scenario, data_later=True), _texts(settings)
         key = (name, tuple(texts.items()))
         if key not in self._checked:

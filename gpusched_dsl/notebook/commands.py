@@ -3,105 +3,72 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from gpusched_dsl.api import Model
-from gpusched_dsl.cli.arguments.explaining import add_explain_options
-from gpusched_dsl.cli.arguments.model_files import add_check_options
+from gpusched_dsl.cli.arguments.from_table import add_options
 from gpusched_dsl.cli.arguments.parser import Parser
-from gpusched_dsl.cli.arguments.runs import add_run_options
-from gpusched_dsl.cli.arguments.solving import add_compare_options, add_solve_options
 from gpusched_dsl.cli.instance import read_settings
 from gpusched_dsl.cli.solver_options import solver_options
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, require_extra
 from gpusched_dsl.notebook.progress import progress
+from gpusched_dsl.options.table import by_name
+from gpusched_dsl.solving.option_checks import as_flag
 
 MODEL_HELP = "a variable with a model (default: model), a .gsm file, or gsdsl:NAME for a shipped model"
-# The same name and meaning in the options of the command line and in the methods of a model.
-SOLVE = (
-    "scenario", "method", "gap", "time_limit", "threads", "seed", "judge", "bound", "heuristic", "decompose", "engine",
-    "workers", "warm_start", "relax", "duals", "alternatives", "options_of", "without", "second_opinion",
-)  # fmt: skip
-RUN = (
-    "scenario", "online", "fallback", "seed", "seeds", "time_limit", "gap", "threads", "controllers", "journal",
-    "replay", "bound", "why_gap", "verify", "without",
-)  # fmt: skip
-COMPARE = ("methods", "scenario", "gap", "time_limit", "threads", "seeds", "judge", "bound", "without")
-FILES = ("file", "set", "set_file", "allow_outside", "memory_limit")
 WRITTEN = ("json", "csv", "html", "figures")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command: the options that the command line adds to a parser, those that work here, and the work."""
+def parser_of(verb: str, default: str) -> Parser:
+    """Return the parser of a command, in which the file is a model, by default the variable `default`."""
+    parser = Parser(prog=f"%gsm {verb}")
+    add_options(parser, verb)
+    own = by_name(verb, "notebook")
+    for action in parser._actions:
+        if action.dest in ("file", "files"):
+            action.dest, action.nargs, action.default, action.metavar = "file", "?", default, "MODEL"
+            action.help, action.required = MODEL_HELP, False
+        elif action.dest not in own and action.dest != "help":
+            action.help = argparse.SUPPRESS
+    return parser
 
-    add_options: Callable[[Parser], None]
-    accepted: frozenset[str]
-    run: Callable[[Model, argparse.Namespace], Any]
-    file: str = "file"
 
-    def parser(self, name: str, default: str) -> Parser:
-        """Return a parser in which the file is a model, by default the variable `default`."""
-        parser = Parser(prog=name)
-        self.add_options(parser)
-        for action in parser._actions:
-            if action.dest == self.file:
-                action.dest, action.nargs, action.default, action.metavar = "file", "?", default, "MODEL"
-                action.help, action.required = MODEL_HELP, False
-            elif action.dest not in self.accepted and action.dest != "help":
-                action.help = argparse.SUPPRESS
-        return parser
-
-    def refuse_others(self, options: argparse.Namespace, parser: Parser) -> None:
-        """Raise DiagnosticError: GSM6002 for options that only work on the command line, GSM6023 without Matplotlib."""
-        for name, value in vars(options).items():
-            if name not in self.accepted and value != parser.get_default(name):
-                option = f"--{name.replace('_', '-')}"
-                message = f"`{option}` works only on the command line, not in notebooks"
-                raise DiagnosticError([Diagnostic("GSM6002", message, help="remove it")])
-        if getattr(options, "figures", None) is not None:
-            require_extra("figures", FIGURES_NEED)
-        if "-" in [getattr(options, name, None) for name in WRITTEN]:
-            message = "a notebook has no standard output for documents"
-            raise DiagnosticError([Diagnostic("GSM6002", message, help="name a file instead of `-`")])
+def refuse_others(verb: str, options: argparse.Namespace, parser: Parser) -> None:
+    """Raise DiagnosticError: GSM6002 for options that only work on the command line, GSM6023 without Matplotlib."""
+    own = by_name(verb, "notebook")
+    for name, value in vars(options).items():
+        if name not in own and name != "file" and value != parser.get_default(name):
+            message = f"`{as_flag(name)}` works only on the command line, not in notebooks"
+            raise DiagnosticError([Diagnostic("GSM6002", message, help="remove it")])
+    if getattr(options, "figures", None) is not None:
+        require_extra("figures", FIGURES_NEED)
+    if "-" in [getattr(options, name, None) for name in WRITTEN]:
+        message = "a notebook has no standard output for documents"
+        raise DiagnosticError([Diagnostic("GSM6002", message, help="name a file instead of `-`")])
 
 
 def _solve(model: Model, options: argparse.Namespace) -> Any:
-    given: dict[str, Any] = {} if options.within is None else {"within": options.within}
     with progress(options.time_limit) as watch:
-        result = model.solve(
-            **_same(options, SOLVE), **given, distinct_by=options.distinct_by or (), settings=read_settings(options),
-            solver_options=solver_options(options.solver_option), monitor=watch, reasons=True,
-        )  # fmt: skip
-    return _written(result, options)
+        return model.solve(**_values("solve", options), monitor=watch)
 
 
 def _run(model: Model, options: argparse.Namespace) -> Any:
     method = options.method if options.methods is None else list(options.methods)
     with progress() as watch:
-        result = model.run(
-            **_same(options, RUN), method=method, settings=read_settings(options), tell=watch.observe
-        )  # fmt: skip
-    return _written(result, options)
+        return model.run(**_values("run", options) | {"method": method}, tell=watch.observe)
 
 
 def _compare(model: Model, options: argparse.Namespace) -> Any:
     with progress() as watch:
-        comparison = model.compare(**_same(options, COMPARE), settings=read_settings(options), monitor=watch)
-    return _written(comparison, options)
+        return model.compare(**_values("compare", options), monitor=watch)
 
 
 def _explain(model: Model, options: argparse.Namespace) -> Any:
     with progress(options.time_limit) as watch:
-        explanation = model.explain(
-            **_same(options, ("scenario", "method", "time_limit", "without")), why=not options.no_why, monitor=watch,
-            settings=read_settings(options),
-        )  # fmt: skip
-    return _written(explanation, options)
+        return model.explain(**_values("explain", options), monitor=watch)
 
 
 def _check(model: Model, options: argparse.Namespace) -> CheckedDiagnostics:
@@ -127,12 +94,18 @@ class CheckedDiagnostics(tuple[Diagnostic, ...]):
         return render_html(self) or "<p>no errors or warnings</p>"
 
 
-def _same(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in names}
+def _values(verb: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of a method of the model, by the names that they have there too."""
+    names = by_name(verb, "notebook").keys() & by_name(verb, "python").keys()
+    values = {name: getattr(options, name) for name in names if hasattr(options, name)}
+    if "solver_options" in values:
+        values["solver_options"] = solver_options(options.solver_options)
+    return {**values, "settings": read_settings(options)}
 
 
-def _written(report: Any, options: argparse.Namespace) -> Any:
-    """Write the documents that the options request, and return the report."""
+def run_command(verb: str, model: Model, options: argparse.Namespace) -> Any:
+    """Run a command, write the documents that its options request, and return the result."""
+    report = COMMANDS[verb](model, options)
     for name in WRITTEN:
         target = getattr(options, name, None)
         if target is not None:
@@ -140,20 +113,6 @@ def _written(report: Any, options: argparse.Namespace) -> Any:
     return report
 
 
-COMMANDS = {
-    "solve": Command(
-        add_solve_options,
-        frozenset((*SOLVE, *FILES, *WRITTEN, "solver_option", "within", "distinct_by")),
-        _solve,
-    ),
-    "run": Command(add_run_options, frozenset((*RUN, *FILES, *WRITTEN, "method", "methods")), _run),
-    "compare": Command(add_compare_options, frozenset((*COMPARE, *FILES, *WRITTEN)), _compare),
-    "explain": Command(
-        add_explain_options,
-        frozenset((*FILES, "scenario", "method", "time_limit", "without", "no_why", "json")),
-        _explain,
-    ),
-    "check": Command(
-        add_check_options, frozenset((*FILES, "files", "deep", "strict", "method")), _check, file="files"
-    ),
+COMMANDS: dict[str, Callable[[Model, argparse.Namespace], Any]] = {
+    "solve": _solve, "run": _run, "compare": _compare, "explain": _explain, "check": _check,
 }  # fmt: skip

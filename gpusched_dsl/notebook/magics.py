@@ -17,8 +17,8 @@ from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.notebook.cells import gsm
-from gpusched_dsl.notebook.commands import COMMANDS
-from gpusched_dsl.workflows.option_rules import as_flag, check_options, given_options
+from gpusched_dsl.notebook.commands import COMMANDS, parser_of, refuse_others, run_command
+from gpusched_dsl.solving.option_checks import as_flag, check_options, given_options
 
 DEFAULT_NAME = "model"
 
@@ -76,14 +76,13 @@ class Magics:
         if name not in COMMANDS:
             help = did_you_mean(name, COMMANDS) or f"write `%gsm COMMAND`: {', '.join(COMMANDS)}"
             raise _usage(f"unknown command `{name}`" if name else "which command?", help, "GSM6001")
-        command = COMMANDS[name]
-        parser = command.parser(f"%gsm {name}", DEFAULT_NAME)
+        parser = parser_of(name, DEFAULT_NAME)
         options = _parse_options(parser, words[1:])
         if options is None:
             return None
-        command.refuse_others(options, parser)
-        check_options(name, given_options(name, {**vars(options), "seed": None}), spell=as_flag)
-        return command.run(self._model(options), options)
+        refuse_others(name, options, parser)
+        check_options(name, given_options(name, vars(options)), spell=as_flag)
+        return run_command(name, self._model(options), options)
 
     def _model(self, options: Any) -> Model:
         """Return the model of a variable or file."""

@@ -10,9 +10,9 @@ from gpusched_dsl.language.calendar import Calendar, DateError
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.calendars import EXAMPLE
-from gpusched_dsl.language.text.durations import has_unit, seconds_of
 from gpusched_dsl.language.text.numbers import short, with_unit
 from gpusched_dsl.language.units import convertible, number_factor, parse_unit_text
+from gpusched_dsl.options.durations import has_unit, looks_like_date, seconds_of
 
 SECOND = parse_unit_text("s")
 
@@ -100,9 +100,3 @@ class RunClock:
                 f"state it in the scenario: `{EXAMPLE}`, or by `--start`",
             )
         return self.calendar.seconds(at) / self.seconds
-
-
-def looks_like_date(text: str) -> bool:
-    """Whether a text begins as a date does, `2026-10-...`: neither a number nor a duration does."""
-    first, _, rest = text.strip().partition("-")
-    return bool(first.isdigit() and rest[:1].isdigit())

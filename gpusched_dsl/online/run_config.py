@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import structs
 
@@ -59,6 +59,15 @@ class RunConfig:
     refuses_broken: bool = False
     replaced: Mapping[str, Sequence[DataChunk]] | None = None
     permissions: Permissions = field(default_factory=Permissions)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], **more: Any) -> RunConfig:
+        """Return the configuration with the values of options by their names in the table; others keep the default."""
+        given = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
+        given["without"] = frozenset(given.get("without", ()))
+        given["solver_options"] = dict(given.get("solver_options") or {})
+        journal = given.get("journal")
+        return cls(**{**given, "journal": None if journal is None else Path(journal), **more})
 
     def allowing(self, *methods: str | None) -> RunConfig:
         """Return the configuration in which those of these methods that are programs may start.

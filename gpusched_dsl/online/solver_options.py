@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpusched_dsl.language.blocks.campaigns.methods import RUN_OPTIONS
+from gpusched_dsl.language.blocks.campaigns.methods import options_for
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -51,7 +51,7 @@ def unread_options(methods: Sequence[str], config: RunConfig) -> list[Diagnostic
     """Return GSM4004 for each option of a solver that these methods do not read."""
     listed = ", ".join(f"`{method}`" for method in methods)
     words = f"{listed} takes no" if len(methods) == 1 else f"none of {listed} takes an"
-    own = [f"--{name.replace('_', '-')}" for name in RUN_OPTIONS]
+    own = [f"--{name.replace('_', '-')}" for name in options_for("run")]
     found = []
     for option in config.solver_options:
         help = did_you_mean(f"--{option.replace('_', '-')}", own) or "remove it, or choose a solver, such as `highs`"

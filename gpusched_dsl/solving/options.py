@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
+from msgspec import structs
 
 from gpusched_dsl.compiling.passes import names, pipeline
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.option_limits import MOST_THREADS, THREAD_OPTIONS
-from gpusched_dsl.solving.decomposition.selection import MODES
-from gpusched_dsl.solving.option_values import option_diagnostics
+from gpusched_dsl.options.limits import MOST_THREADS, THREAD_OPTIONS
+from gpusched_dsl.solving.option_checks import value_diagnostics
 from gsdsl_backends.protocol import Backend, SolveOptions
-
-HEURISTIC = ("auto", "on", "off")
 
 
 def check_request(backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None) -> None:
@@ -37,17 +35,13 @@ def check_request(backend: Backend, problem: Problem, options: SolveOptions, sta
 
 
 def _option_diagnostics(options: SolveOptions) -> list[Diagnostic]:
-    messages = []
-    if options.heuristic not in HEURISTIC:
-        listed = f"{', '.join(HEURISTIC[:-1])} or {HEURISTIC[-1]}"
-        messages.append(f"the heuristic must be {listed}, not `{options.heuristic}`")
-    if options.decompose not in MODES:
-        messages.append(f"`decompose` must be one of {', '.join(f'`{m}`' for m in MODES)}, not `{options.decompose}`")
-    for name, value in options.extra.items():
-        if name.rpartition(":")[2] in THREAD_OPTIONS and _number(value) > MOST_THREADS:
-            messages.append(f"`{name}` must be at most {MOST_THREADS}, not `{value}`")
-    words = [Diagnostic("GSM4011", message) for message in messages]
-    return [*option_diagnostics(options), *words, *unknown_passes(options.without)]
+    values = structs.asdict(options)
+    threads = [
+        Diagnostic("GSM4011", f"`{name}` must be at most {MOST_THREADS}, not `{value}`")
+        for name, value in options.extra.items()
+        if name.rpartition(":")[2] in THREAD_OPTIONS and _number(value) > MOST_THREADS
+    ]
+    return [*value_diagnostics("solve", values), *threads, *unknown_passes(options.without)]
 
 
 def _number(value: bool | int | float | str) -> float:

@@ -15,7 +15,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.concurrent.reformulations import Reformulations
 from gpusched_dsl.solving.map_start import map_start
-from gpusched_dsl.solving.option_values import plain_options
+from gpusched_dsl.solving.option_checks import plain_options
 from gpusched_dsl.solving.options import check_request
 from gpusched_dsl.solving.postsolve import postsolve
 from gpusched_dsl.solving.precheck import refuse_unusable

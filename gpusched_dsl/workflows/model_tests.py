@@ -23,11 +23,11 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.methods import known_methods
+from gpusched_dsl.solving.option_checks import solve_options, stated_values
 from gpusched_dsl.workflows.assertions import failed_assertions
 from gpusched_dsl.workflows.method import choose_method
 from gpusched_dsl.workflows.solve_by_policy import with_own_columns
 from gsdsl_backends.isolation.backend import guard
-from gsdsl_backends.protocol import SolveOptions
 from gsdsl_backends.registry import WITHOUT_PROOFS, backend_names, solver_names
 
 DEFAULT_METHOD = "highs"
@@ -148,10 +148,10 @@ def _run_method(
     exact = True
     try:
         built = with_own_columns(shared)
-        chosen_method = choose_method(
-            workspace, method.name, built.scenario.model, judge=_judge_name(method), load=guard
-        )
-        solved, _ = chosen_method.solve(built, _options(_without_judge(method) if chosen_method.is_policy else method))
+        values = stated_values("solve", method.settings, "test")
+        judge = values.get("judge", DEFAULT_METHOD)
+        chosen_method = choose_method(workspace, method.name, built.scenario.model, judge=judge, load=guard)
+        solved, _ = chosen_method.solve(built, solve_options(values))
         solved.close()
         exact = solved.reformulated.bound_error == 0.0
         if solved.reason == "interrupt":
@@ -172,52 +172,6 @@ def _failures(expect: CheckedExpect, result: Result, title: str) -> Iterator[Dia
         yield Diagnostic(
             "GSM6015", failed.message, failed.expr.span, "expected", notes=(*failed.notes, f"in `{title}`")
         )
-
-
-def _options(method: CheckedMethod) -> SolveOptions:
-    """Return the options of `scip (gap = 0, time_limit = 1[min])`; other names are solver options.
-
-    Raises DiagnosticError.
-    """
-    extra = dict(method.settings)
-    gap = _number(method, extra.pop("gap", SolveOptions().gap), "gap")
-    limit = extra.pop("time_limit", None)
-    threads = extra.pop("threads", None)
-    return SolveOptions(
-        time_limit=None if limit is None else _number(method, limit, "time_limit"),
-        gap=gap,
-        threads=None if threads is None else _integer(method, threads, "threads"),
-        seed=_integer(method, extra.pop("seed", 0), "seed"),
-        extra=extra,
-    )
-
-
-def _number(method: CheckedMethod, value: bool | float | str, name: str) -> float:
-    if isinstance(value, bool | str):
-        message = f"`{name}` of `{method.name}` must be a number, not `{value}`"
-        raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
-    return value
-
-
-def _integer(method: CheckedMethod, value: bool | float | str, name: str) -> int:
-    number = _number(method, value, name)
-    if not float(number).is_integer():
-        message = f"`{name}` of `{method.name}` must be an integer, not `{number:g}`"
-        raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
-    return int(number)
-
-
-def _judge_name(method: CheckedMethod) -> str:
-    """Return the solver in `Greedy (judge = scip)`; raise DiagnosticError if it is not a name."""
-    judge = method.settings.get("judge", DEFAULT_METHOD)
-    if not isinstance(judge, str):
-        message = f"`judge` of `{method.name}` must be the name of a solver, not `{judge}`"
-        raise DiagnosticError([Diagnostic("GSM6003", message, method.span)])
-    return judge
-
-
-def _without_judge(method: CheckedMethod) -> CheckedMethod:
-    return structs.replace(method, settings={name: value for name, value in method.settings.items() if name != "judge"})
 
 
 def _title(solve: CheckedSolve) -> str:

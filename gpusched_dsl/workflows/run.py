@@ -35,7 +35,7 @@ from gpusched_dsl.reporting.runs.comparison import RunComparison, RunTrial
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.reporting.runs.seeds import SeedComparison
 from gpusched_dsl.reporting.runs.summary import title
-from gpusched_dsl.workflows.option_rules import check_options
+from gpusched_dsl.solving.option_checks import check_options
 from gpusched_dsl.workflows.trials import run_in_turn
 from gsdsl_backends.interrupt import Control, CtrlC
 from gsdsl_backends.protocol import Silent

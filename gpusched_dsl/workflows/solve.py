@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -20,6 +22,7 @@ from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.text.numbers import number_text, seconds_text, with_unit
 from gpusched_dsl.reporting.gangs import gang_warnings
 from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.solving.option_checks import solve_options
 from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.sensitivity import Sensitivity, sensitivity_of
 from gpusched_dsl.solving.solution import Solution
@@ -62,6 +65,19 @@ class SolveConfig(Struct, frozen=True, eq=False, kw_only=True):
     reasons: bool = False
     alternatives: AlternativesConfig | None = None
     options_of: str | None = None
+
+    @classmethod
+    def of(cls, scenario: SelectedScenario, method: Method, values: Mapping[str, Any]) -> SolveConfig:
+        """Return the configuration with the values of options by their names in the table; others keep the default.
+
+        Raises DiagnosticError (GSM4011) for wrong ones.
+        """
+        own = (name for name in cls.__struct_fields__ if name not in ("scenario", "method", "options"))
+        given = {name: values[name] for name in own if name in values}
+        if (count := given.pop("alternatives", None)) is not None:
+            within = WITHIN if values.get("within") is None else float(values["within"])
+            given["alternatives"] = AlternativesConfig(int(count), within, tuple(values.get("distinct_by", ())))
+        return cls(scenario=scenario, method=method, options=solve_options(values), **given)
 
 
 class SolvedScenario(Struct, frozen=True, eq=False):

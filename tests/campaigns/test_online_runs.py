@@ -48,7 +48,7 @@ def test_results_are_those_of_single_runs(tmp_path: Path) -> None:
     ("method", "refused", "help"),
     [
         ("FIFO (time_limt = 3[s])", "time_limt", "did you mean `time_limit`?"),
-        ("FIFO (mip_rel_gap = 0.1)", "mip_rel_gap", "a policy has the options `gap`, `time_limit`"),
+        ("FIFO (mip_rel_gap = 0.1)", "mip_rel_gap", "a policy has the options `fallback`, `seed`"),
         ("Ahead (nonsense = 3)", "nonsense", "a policy has the options"),
         ("FIFO (time_limit = 3[s])", "", ""),
         ("highs (mip_rel_gap = 0.1)", "", ""),

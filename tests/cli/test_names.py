@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +9,10 @@ import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.cli.arguments.parse import parse
-from gpusched_dsl.cli.arguments.values import duration, fraction, time_of_run
 from gpusched_dsl.cli.completion import SCRIPTS, candidates
 from gpusched_dsl.language.diagnostics.codes import CODES
 from gpusched_dsl.online.clock_time import RunClock
+from gpusched_dsl.options.reading import duration, fraction, time_of_run
 
 Run = Callable[..., object]
 FIGURE1 = "gsdsl:capacity_planning/scenarios/figure1.gsm"
@@ -30,14 +29,14 @@ def test_durations(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "m", "5 parsecs", "5x", "1h30", "-5m", "-5", "nan", "5m!"])
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(ArgumentTypeError):
+    with pytest.raises(ValueError, match="`"):
         duration(text)
 
 
 def test_gaps_and_times_of_a_run() -> None:
     assert fraction("1%") == pytest.approx(0.01) == fraction("0.01")
     for text in ("%", "1%%", "-1%", "x"):
-        with pytest.raises(ArgumentTypeError):
+        with pytest.raises(ValueError, match="`"):
             fraction(text)
     assert time_of_run("11.7h") == "11.7h"
     hours = RunClock("h")

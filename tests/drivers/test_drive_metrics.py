@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import socket
 import urllib.request
@@ -12,7 +11,6 @@ import pytest
 from drive_files import settings_of, write_files
 from simulated_cluster import SimulatedCluster
 
-from gpusched_dsl.cli.arguments.values import listening_address
 from gpusched_dsl.drivers.drive import DriveOptions, drive
 from gpusched_dsl.drivers.metrics import DriveMetrics
 from gpusched_dsl.drivers.protocol import JobState, Observation, ObservedJob, ObservedNode
@@ -21,6 +19,7 @@ from gpusched_dsl.drivers.report import shadow_comparison
 from gpusched_dsl.drivers.report_figures import FIGURES, write_figures
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
+from gpusched_dsl.options.reading import listening_address
 
 
 def scraped(text: str) -> dict[str, float]:
@@ -108,5 +107,5 @@ def test_addresses() -> None:
     assert listening_address("9464") == ("127.0.0.1", 9464)
     assert listening_address("0.0.0.0:9464") == ("0.0.0.0", 9464)
     for wrong in ("", "x", "localhost", "1:70000"):
-        with pytest.raises(argparse.ArgumentTypeError):
+        with pytest.raises(ValueError, match="`"):
             listening_address(wrong)

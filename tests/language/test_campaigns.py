@@ -11,13 +11,12 @@ from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, check_campaign
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Quantity, evaluate, value_text
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
-from gpusched_dsl.language.blocks.campaigns.methods import RUN_OPTIONS, SOLVE_OPTIONS
+from gpusched_dsl.language.blocks.campaigns.methods import options_for
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.units import UNITS
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.solving.decomposition.selection import MODES
-from gpusched_dsl.solving.option_values import VERIFY
-from gpusched_dsl.solving.options import HEURISTIC
+from gpusched_dsl.options.table import by_name
+from gpusched_dsl.solving.decomposition.selection import AUTO, OFF, ON
 
 MODEL = """
 model M {
@@ -201,7 +200,6 @@ def test_an_error_in_a_scenario_is_the_only_one() -> None:
 
 
 def test_options_are_those_of_the_solve() -> None:
-    """The words of options are written in the language, since it imports no solver."""
-    assert SOLVE_OPTIONS["heuristic"].choices == HEURISTIC
-    assert SOLVE_OPTIONS["decompose"].choices == MODES
-    assert RUN_OPTIONS["verify"].choices == VERIFY
+    own = (*by_name("solve", "campaign").values(), *by_name("run", "campaign").values())
+    assert all(option.kind.stated for option in own)
+    assert options_for("solve")["decompose"].kind.choices == (AUTO, ON, OFF)

@@ -116,4 +116,4 @@ def test_help_lists_only_what_works(shell: Any, capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr().out
     assert "--methods" in shown
     assert "--live" not in shown
-    assert "--solver-option" not in shown
+    assert "--tell-from" not in shown

@@ -11,7 +11,7 @@ import pytest
 from profile_help import planted
 
 from gpusched_dsl.cli import main
-from gpusched_dsl.cli.arguments.tables import LEARNERS as LISTED
+from gpusched_dsl.options.table import by_name
 from gpusched_dsl.profiles.learners import AUTO, LEARNERS
 
 FIT = ["--learner", "linear"]
@@ -25,7 +25,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_the_learners_offered_are_those_there_are() -> None:
-    assert (AUTO, *LEARNERS) == LISTED
+    assert (AUTO, *LEARNERS) == by_name("profile")["learner"].kind.choices
 
 
 def test_a_profile_is_fitted_and_written(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

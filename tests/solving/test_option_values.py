@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.solving.option_values import plain_number
+from gpusched_dsl.solving.option_checks import plain_number
 from gpusched_dsl.solving.solve import solve_problem
 from gsdsl_backends.protocol import SolveOptions
 

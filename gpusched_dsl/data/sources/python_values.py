@@ -16,8 +16,8 @@ from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Source, Span
-from gpusched_dsl.language.text.durations import has_unit, seconds_of
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, factor, parse_unit_text
+from gpusched_dsl.options.durations import has_unit, seconds_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,6 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 # What `SolveOptions.decompose` can be: by size, whatever the size, never.
 AUTO, ON, OFF = "auto", "on", "off"
-MODES = (AUTO, ON, OFF)
 
 # On smaller problems a solver is as fast: see docs/reference/performance.md.
 LEAST_INTEGERS = 2_500

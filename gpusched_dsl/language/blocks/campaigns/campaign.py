@@ -23,11 +23,12 @@ from gpusched_dsl.language.blocks.campaigns.factors import (
 from gpusched_dsl.language.blocks.campaigns.grid import METHOD, GridRun, duplicate_runs, runs_at
 from gpusched_dsl.language.blocks.campaigns.measures import check_measures, measures_of
 from gpusched_dsl.language.blocks.campaigns.methods import (
-    NAMES_METHOD,
     START,
     WrongOption,
     check_method,
+    named_methods,
     options_for,
+    with_reason,
 )
 from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, settings_of, used_names
 from gpusched_dsl.language.blocks.known_methods import refused_option
@@ -346,6 +347,7 @@ def _check_options(runs: Sequence[GridRun], methods: Collection[str] | None, fou
             seen.add(key)
             refused = refused_option(methods, run.method, option, value)
             if refused is not None:
+                refused = with_reason(run.verb, option, refused)
                 found.add(structs.replace(refused, primary=run.option_spans[option]))
 
 
@@ -363,7 +365,7 @@ def _check_methods_of_models(
     unread: dict[Span, list[dict[Span | Cell | None, Diagnostic]]] = {}  # by method as written, then by option
     for run in runs:
         model = models.get((run.verb, run.scenario))
-        named = tuple(run.options.get(name) for name in NAMES_METHOD)
+        named = named_methods(run.options)
         key = (run.method, *named, run.options.get(START), model and model.name, run.span)
         if model is None or key in seen:
             continue

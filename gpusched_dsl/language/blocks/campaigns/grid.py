@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Value, Word, evaluate, value_text
 from gpusched_dsl.language.blocks.campaigns.factors import SEED
-from gpusched_dsl.language.blocks.campaigns.methods import OptionValue, WrongOption, option_values, options_for
+from gpusched_dsl.language.blocks.campaigns.methods import OptionValue, WrongOption, accepts, option_values, options_for
 from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, used_names
 from gpusched_dsl.language.source import Span
 
@@ -153,8 +153,8 @@ def _options(method: tree.GridMethod, verb: str, values: Mapping[str, Value]) ->
     for setting in method.settings:
         name = setting.name.text
         value = evaluate(setting.value, values)
-        if name in kinds and not kinds[name].accepts(value):
-            reason = f"`{name}` must be {kinds[name].words}, not `{value_text(value)}`"
+        if name in kinds and not accepts(kinds[name], value):
+            reason = f"`{name}` must be {kinds[name].kind.stated}, not `{value_text(value)}`"
             raise WrongOption(setting.value.span, reason)
     return options
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Quantity, Value, Word, evaluate, option_value
 from gpusched_dsl.language.blocks.known_methods import help_for_unknown, with_names
-from gpusched_dsl.language.diagnostics.diagnostic import Label
+from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.option_limits import LARGEST_SEED, MOST_THREADS
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.tree_walk import nodes_in
+from gpusched_dsl.options.option import OptionRow
+from gpusched_dsl.options.table import by_name
 
 OptionValue = bool | float | str
 
@@ -22,60 +21,34 @@ class WrongOption(NotConstant):
     """The value of an option is constant, but not one that the option accepts."""
 
 
-@dataclass(frozen=True, slots=True)
-class MethodOption:
-    """What the value of an option must be: its kind, the least number, or one of some words."""
-
-    kind: type
-    words: str
-    least: float = -math.inf
-    most: float = math.inf
-    choices: tuple[str, ...] = ()
-    is_time: bool = False
-
-    def accepts(self, value: Value) -> bool:
-        """Whether the value of a constant expression is one of this option."""
-        plain = option_value(value)
-        if isinstance(value, Quantity) and not value.unit.is_dimensionless and not self.is_time:
-            return False
-        return self.accepts_plain(plain)
-
-    def accepts_plain(self, plain: bool | float | str | None) -> bool:
-        """Whether a value without a unit is one of this option; times are in seconds."""
-        if self.kind is bool or isinstance(plain, bool):
-            return self.kind is bool and isinstance(plain, bool)
-        if self.kind is str:
-            return isinstance(plain, str) and (not self.choices or plain in self.choices)
-        if plain is None or isinstance(plain, str) or not self.least <= plain <= self.most or plain == math.inf:
-            return False
-        return self.kind is float or float(plain).is_integer()
-
-
-_NUMBER = MethodOption(float, "a number from 0", least=0.0)
-_TIME = MethodOption(float, "a time from 0, such as `60[s]`", least=0.0, is_time=True)
-_POSITIVE = MethodOption(int, "an integer from 1", least=1)
-_THREADS = MethodOption(int, f"an integer from 1 to {MOST_THREADS}", least=1, most=MOST_THREADS)
-_SEED = MethodOption(int, f"an integer from 0 to {LARGEST_SEED}", least=0, most=LARGEST_SEED)
-_NAME = MethodOption(str, "a name")
-_FLAG = MethodOption(bool, "`true` or `false`")
-_SWITCH = MethodOption(str, "`auto`, `on` or `off`", choices=("auto", "on", "off"))
-_VERIFY = MethodOption(str, "`none`, `sample`, `rows` or `full`", choices=("none", "sample", "rows", "full"))
-
-# Options of methods by the verb of the statement. Other names are options of the solver itself.
-SOLVE_OPTIONS: Mapping[str, MethodOption] = {
-    "gap": _NUMBER, "time_limit": _TIME, "threads": _THREADS, "seed": _SEED, "judge": _NAME, "bound": _FLAG,
-    "heuristic": _SWITCH, "decompose": _SWITCH, "warm_start": _NAME, "relax": _FLAG,
-}  # fmt: skip
-RUN_OPTIONS: Mapping[str, MethodOption] = {
-    "gap": _NUMBER, "time_limit": _TIME, "threads": _THREADS, "seed": _SEED, "fallback": _NAME, "bound": _FLAG,
-    "verify": _VERIFY, "most_events": _POSITIVE, "controllers": _POSITIVE,
-}  # fmt: skip
 NAMES_METHOD = ("judge", "fallback")  # options whose value is the name of a method
 START = "warm_start"  # the option whose value is a policy, or the file of a result
 
 
-def options_for(verb: str) -> Mapping[str, MethodOption]:
-    return SOLVE_OPTIONS if verb == "solve" else RUN_OPTIONS
+def options_for(verb: str) -> Mapping[str, OptionRow]:
+    """Return the options of methods by the verb of the statement. Other names are options of the solver itself."""
+    return by_name(verb, "campaign")
+
+
+def named_methods(options: Mapping[str, OptionValue]) -> tuple[str, ...]:
+    """Return the methods that the values of options name."""
+    return tuple(str(options[name]) for name in NAMES_METHOD if name in options)
+
+
+def accepts(option: OptionRow, value: Value) -> bool:
+    """Whether the value of a constant expression is one of an option."""
+    if isinstance(value, Quantity) and not value.unit.is_dimensionless and not option.kind.is_time:
+        return False
+    return option.kind.accepts_stated(option_value(value))
+
+
+def with_reason(verb: str, option: str, refused: Diagnostic) -> Diagnostic:
+    """Return the refusal of an option, with the reason of the table if commands and Python have such an option."""
+    known = by_name(verb).get(option)
+    why = None if known is None else known.absent.get("campaign")
+    if why is None:
+        return refused
+    return Diagnostic(refused.code, f"`{option}` is not an option in a campaign: {why}", help="remove it")
 
 
 def option_values(method: tree.GridMethod, names: Mapping[str, Value]) -> dict[str, OptionValue]:
@@ -132,8 +105,8 @@ def _check_option(
     if setting.name.text in NAMES_METHOD and known is not None and isinstance(value, Word):
         if value.content not in known:
             _report_unknown(value.content, known, setting.value.span, diagnostics)
-    elif option_value(value) is None or (option is not None and not option.accepts(value)):
-        needs = "a number, a time, `true`, `false` or a word" if option is None else option.words
+    elif option_value(value) is None or (option is not None and not accepts(option, value)):
+        needs = "a number, a time, `true`, `false` or a word" if option is None else option.kind.stated
         diagnostics.error("GSM1603", f"`{setting.name.text}` must be {needs}", setting.value.span, "something else")
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from msgspec import Struct, structs
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.campaigns.methods import SOLVE_OPTIONS
 from gpusched_dsl.language.blocks.known_methods import help_for_unknown, refused_option
 from gpusched_dsl.language.checked import CheckedModel, Numeric, TextType, TypedExpr
 from gpusched_dsl.language.checking import ExpressionChecker, ExtraName, Symbols
@@ -20,8 +19,8 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, factor, unit_of
+from gpusched_dsl.options.table import by_name
 
-OWN_SETTINGS = ("gap", "time_limit", "threads", "seed", "judge")  # all others are options of a solver
 STATUSES = ("optimal", "feasible", "broken", "infeasible", "unbounded", "infeasible_or_unbounded", "limit")
 
 
@@ -127,10 +126,10 @@ def _solves(
 
 def _check_method(call: tree.MethodCall, diagnostics: Diagnostics, known: Collection[str] | None) -> CheckedMethod:
     """Return a method with its settings; report also options of solvers that a text may not set (GSM1609)."""
-    method = check_method_call(call, diagnostics, known)
+    method, own = check_method_call(call, diagnostics, known), by_name("solve", "test")
     for setting in call.settings:
         option = setting.name.text
-        if option in method.settings and option not in OWN_SETTINGS:
+        if option in method.settings and option not in own:
             refused = refused_option(known, method.name, option, method.settings[option])
             if refused is not None:
                 diagnostics.add(structs.replace(refused, primary=setting.span))
@@ -163,9 +162,9 @@ def check_method_call(
             )
         seen.setdefault(setting.name.text, setting.name.span)
         value = _constant(setting.value, diagnostics)
-        option = SOLVE_OPTIONS[setting.name.text] if setting.name.text in OWN_SETTINGS else None
-        if value is not None and option is not None and not option.accepts_plain(value):
-            message = f"`{setting.name.text}` must be {option.words}"
+        option = by_name("solve", "test").get(setting.name.text)
+        if value is not None and option is not None and not option.kind.accepts_stated(value):
+            message = f"`{setting.name.text}` must be {option.kind.stated}"
             diagnostics.error("GSM1603", message, setting.value.span, "something else")
         elif value is not None:
             settings[setting.name.text] = value

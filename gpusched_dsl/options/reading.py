@@ -1,28 +1,27 @@
-"""Functions that read and check the values of options; they raise ArgumentTypeError."""
+"""Values of options as texts: each function returns the value, or raises ValueError with the reason."""
 
 from __future__ import annotations
 
-import argparse
 import math
 
-from gpusched_dsl.language.option_limits import MOST_THREADS, MOST_WORKERS
+from gpusched_dsl.options.limits import MOST_THREADS, MOST_WORKERS
 
 MOST_SEEDS = 100_000
 
 
 def path(text: str) -> str:
     if not text:
-        raise argparse.ArgumentTypeError("the name of a file is empty")
+        raise ValueError("the name of a file is empty")
     return text
 
 
 def names(text: str) -> tuple[str, ...]:
     parts = tuple(name.strip() for name in text.split(","))
     if not all(parts):
-        raise argparse.ArgumentTypeError(f"`{text}` is not a list of names, such as highs,Greedy")
+        raise ValueError(f"`{text}` is not a list of names, such as highs,Greedy")
     if len(set(parts)) < len(parts):
         duplicate = next(name for name in parts if parts.count(name) > 1)
-        raise argparse.ArgumentTypeError(f"`{duplicate}` is repeated")
+        raise ValueError(f"`{duplicate}` is repeated")
     return parts
 
 
@@ -36,16 +35,16 @@ def _seed_range(text: str) -> range:
     first = nonnegative_integer(low)
     last = nonnegative_integer(high) if dots else first
     if last < first:
-        raise argparse.ArgumentTypeError(f"`{text}` has no seeds: the last one is smaller than the first")
+        raise ValueError(f"`{text}` has no seeds: the last one is smaller than the first")
     if last - first >= MOST_SEEDS:
-        raise argparse.ArgumentTypeError(f"`{text}` has more than {MOST_SEEDS} seeds")
+        raise ValueError(f"`{text}` has more than {MOST_SEEDS} seeds")
     return range(first, last + 1)
 
 
 def count_of_at_least_two(text: str) -> int:
     count = nonnegative_integer(text)
     if count < 2:
-        raise argparse.ArgumentTypeError(f"`{text}` must be at least 2: the best solution counts as one")
+        raise ValueError(f"`{text}` must be at least 2: the best solution counts as one")
     return count
 
 
@@ -53,9 +52,9 @@ def report_target(text: str) -> tuple[str, str]:
     """Read the format of a report and its file: `markdown=summary.md`."""
     name, equals, file = text.partition("=")
     if not equals or not name.strip() or not file:
-        raise argparse.ArgumentTypeError(f"`{text}` does not name a format and a file: write NAME=OUT")
+        raise ValueError(f"`{text}` does not name a format and a file: write NAME=OUT")
     if file == "-":
-        raise argparse.ArgumentTypeError(f"`{text}`: reports of other packages need a file")
+        raise ValueError(f"`{text}`: reports of other packages need a file")
     return name.strip(), file
 
 
@@ -65,27 +64,24 @@ def number(text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number")
+        raise ValueError(f"`{text}` is not a number")
     return value
 
 
 def duration(text: str) -> float:
     """Read a duration in seconds: `90`, `90s`, `5m`, `1h30m`, `5[min]`."""
-    from gpusched_dsl.language.text.durations import has_unit, seconds_of  # here, as `--help` needs no patterns
+    from gpusched_dsl.options.durations import has_unit, seconds_of  # here, as `--help` needs no patterns
 
     if has_unit(text):
-        try:
-            return seconds_of(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
+        return seconds_of(text)
     if text.startswith("-") and has_unit(text[1:]):
-        raise argparse.ArgumentTypeError(f"`{text}` is negative")
+        raise ValueError(f"`{text}` is negative")
     try:
         seconds = number(text)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a duration, such as 90, 90s, 5m or 1h30m") from None
+    except ValueError:
+        raise ValueError(f"`{text}` is not a duration, such as 90, 90s, 5m or 1h30m") from None
     if seconds < 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is negative")
+        raise ValueError(f"`{text}` is negative")
     return seconds
 
 
@@ -95,38 +91,49 @@ def fraction(text: str) -> float:
     is_percent = share.endswith("%")
     try:
         value = number(share.removesuffix("%"))
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"`{share}` is not a number") from None
+    except ValueError:
+        raise ValueError(f"`{share}` is not a number") from None
     if value < 0:
-        raise argparse.ArgumentTypeError(f"`{share}` is negative")
+        raise ValueError(f"`{share}` is negative")
     return value / 100 if is_percent else value
 
 
 def time_of_run(text: str) -> str:
     """Check a time of a run: `11.7` in the unit of its clock, or `11.7h`, or a date, which the run converts."""
-    from gpusched_dsl.online.clock_time import looks_like_date  # here, as `--help` needs no clock
+    from gpusched_dsl.options.durations import looks_like_date
 
     if not looks_like_date(text):
         duration(text)
     return text.strip()
 
 
+def share_of_days(text: str) -> float:
+    """Read a share of days: above 0, at most 1."""
+    if not 0 < (value := fraction(text)) <= 1:
+        raise ValueError(f"`{text}` is not above 0 and at most 1 (100%)")
+    return value
+
+
+def positive_numbers(text: str) -> tuple[float, ...]:
+    return tuple(positive_number(part) for part in text.split(","))
+
+
 def positive_number(text: str) -> float:
     if (value := number(text)) <= 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is not positive")
+        raise ValueError(f"`{text}` is not positive")
     return value
 
 
 def nonnegative_integer(text: str) -> int:
     value = number(text)
     if not value.is_integer() or value < 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a nonnegative integer")
+        raise ValueError(f"`{text}` is not a nonnegative integer")
     return int(value)
 
 
 def sample_count(text: str) -> int:
     if (value := nonnegative_integer(text)) < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is less than 1")
+        raise ValueError(f"`{text}` is less than 1")
     return value
 
 
@@ -136,7 +143,7 @@ def changed_values(text: str) -> dict[str, float | str]:
     for part in text.split(","):
         name, sign, value = (word.strip() for word in part.partition("="))
         if not (name and sign and value):
-            raise argparse.ArgumentTypeError(f"`{part.strip()}` is not of the form NAME=VALUE")
+            raise ValueError(f"`{part.strip()}` is not of the form NAME=VALUE")
         try:
             number = float(value)
         except ValueError:
@@ -148,7 +155,7 @@ def changed_values(text: str) -> dict[str, float | str]:
 
 def port_number(text: str) -> int:
     if (value := nonnegative_integer(text)) > 65535:
-        raise argparse.ArgumentTypeError(f"`{text}` is no port: ports are at most 65535")
+        raise ValueError(f"`{text}` is no port: ports are at most 65535")
     return value
 
 
@@ -160,7 +167,7 @@ def listening_address(text: str) -> tuple[str, int]:
 
 def fold_count(text: str) -> int:
     if (value := nonnegative_integer(text)) < 2:
-        raise argparse.ArgumentTypeError(f"`{text}` is less than 2")
+        raise ValueError(f"`{text}` is less than 2")
     return value
 
 
@@ -174,5 +181,5 @@ def worker_count(text: str) -> int:
 
 def _from_one(text: str, most: int) -> int:
     if not 1 <= (value := nonnegative_integer(text)) <= most:
-        raise argparse.ArgumentTypeError(f"`{text}` is not from 1 to {most}")
+        raise ValueError(f"`{text}` is not from 1 to {most}")
     return value
