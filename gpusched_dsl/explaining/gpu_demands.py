@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
 from gpusched_dsl.explaining.job_reason import NEVER, ROOM, JobReason, Resource
+from gpusched_dsl.explaining.joint_room import joint_reason
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 
 
@@ -52,6 +53,14 @@ class DemandReasons:
         if demand not in self._known:
             self._known[demand] = self._found(demand)
         return self._known[demand]
+
+    def of_parts(self, demands: Sequence[GpuDemand]) -> JobReason:
+        """Return the reason of all jobs whose parts start together, each with one of these demands."""
+        if len(demands) == 1:
+            return self.of(demands[0])
+        suits = np.array([self.suits[demand.kind] for demand in demands])
+        gpus, nodes = (np.array(values, dtype=np.int64) for values in zip(*(d[1:3] for d in demands), strict=True))
+        return joint_reason(self.room, suits, gpus, nodes, [self.of(demand) for demand in demands])
 
     def _found(self, demand: GpuDemand) -> JobReason:
         kind, gpus, workers, most = demand

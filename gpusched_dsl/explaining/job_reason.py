@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -170,7 +171,9 @@ class JobReason:
     one those besides its own. `together`: the free amounts of all places where the first need is the same. `room_at`:
     the first time at which enough running jobs have ended, if no other job takes their place. `end` is the planned end
     of a running job, and `blocks` are the waiting jobs that would have room without it. With `slots`, the other amounts
-    are those of the present slot. `note` adds a sentence about the method.
+    are those of the present slot. `note` adds a sentence about the method. Of a job whose parts start together, `needs`
+    are those of all parts, and `lacking` those of the parts that have no room by themselves (kind `never`: not even in
+    an empty cluster); None for other jobs.
     """
 
     kind: str
@@ -189,6 +192,7 @@ class JobReason:
     blocks: tuple[str, ...] = ()
     slots: SlotOutlook | None = None
     note: str = ""
+    lacking: tuple[Need, ...] | None = None
 
     def lines(self, time: Callable[[float], str]) -> list[str]:
         """Return sentences; `time` writes a time of the run."""
@@ -207,13 +211,16 @@ class JobReason:
                 "jobs": list(room.jobs),
             }  # fmt: skip
 
+        def needed(needs: Sequence[Need]) -> list[dict[str, Any]]:
+            return [{"amounts": amounts(n.amounts), "types": list(n.types), "workers": n.workers} for n in needs]
+
         end, at = self.next_end, self.room_at
+        together = {} if self.lacking is None else {"lacking": needed(self.lacking)}
         return {
             "kind": self.kind,
             "units": {r.name: r.unit for r in self.resources if r.name},
-            "needs": [
-                {"amounts": amounts(n.amounts), "types": list(n.types), "workers": n.workers} for n in self.needs
-            ],
+            "needs": needed(self.needs),
+            **together,
             "places": self.places,
             "best": None if self.best is None else place(self.best),
             "rooms": [place(room) for room in self.rooms],
@@ -272,14 +279,23 @@ class _Writer:
 
     @property
     def _is_gang(self) -> bool:
-        return bool(self.reason.needs) and self.reason.needs[0].workers > 1
+        return bool(self.reason.needs) and self.reason.needs[0].workers > 1 and self.reason.lacking is None
 
     def _needs(self) -> str:
         needs = self.reason.needs
+        if self.reason.lacking is not None:
+            return f"{self._parts(needs)} at once"
         texts = [self._need(need) for need in needs[:MOST_NEEDS]]
         if len(needs) > MOST_NEEDS:
             texts.append(f"has {count_text(len(needs) - MOST_NEEDS, 'other way')}")
         return _joined(texts, "or")
+
+    def _parts(self, needs: Sequence[Need]) -> str:
+        """Return the needs of parts that start together; equal ones are counted."""
+        counts = Counter(self._need(need) for need in needs)
+        texts = [text if count == 1 else f"{count} times {text}" for text, count in counts.items()]
+        more = len(texts) - MOST_NAMES
+        return _joined([*texts[:MOST_NAMES], *([f"{count_text(more, 'other need')}"] if more > 0 else [])], "and")
 
     def _need(self, need: Need) -> str:
         pairs = zip(self.reason.resources, need.amounts, strict=True)
@@ -293,6 +309,12 @@ class _Writer:
 
     def _free(self) -> str:
         reason, best = self.reason, self.reason.best
+        if reason.lacking is not None:
+            if reason.kind == ROOM:
+                return f", and there is room for it on {_places_text(reason.fitting)}"
+            if reason.lacking:
+                return f", there is no room for {self._parts(reason.lacking)}"
+            return ", there is room for each of them but not for all at once"
         if reason.kind in (ROOM, ROW):
             if self._is_gang:
                 return f", and there is room for it on {_places_text([room.name for room in reason.rooms])}"
@@ -348,6 +370,9 @@ class _Writer:
 
     def _never(self) -> list[str]:
         reason, best = self.reason, self.reason.best
+        if reason.lacking is not None:
+            what = self._parts(reason.lacking) if reason.lacking else "all of them at once"
+            return [f"can never run: it needs {self._needs()}, and the empty cluster has no room for {what}"]
         if best is None or not reason.needs:
             return ["can never run: there is no place for it"]
         text = f"can never run: it needs {self._needs()}"

@@ -7,6 +7,7 @@ import polars as pl
 
 from gpusched_dsl.inspecting.queue_simulation import demands, ready_at
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
+from gpusched_dsl.inspecting.together import WHOLE_JOB
 from gpusched_dsl.ir.arrays import Floats, Ints
 
 TOTAL = pl.col("gpus") * pl.col("nodes").clip(1)  # GPUs of a job
@@ -97,6 +98,7 @@ def past_use(snapshot: ClusterSnapshot) -> dict[str, float]:
 def load_by(snapshot: ClusterSnapshot, column: str = "team") -> pl.DataFrame:
     """A row for each team, user, QOS or name in `column`: `running` jobs and their `gpus`, `waiting` and `blocked` jobs
     and the GPUs `wanted` by them, GPU-hours of the past (`gpu_hours`), and the `mean_wait` of those that started (s).
+    A het job is one job, which runs as long as one of its components.
     """
     state = pl.col("state")
     runs, waits = state == SnapshotState.RUNNING.value, state == SnapshotState.WAITING.value
@@ -105,13 +107,13 @@ def load_by(snapshot: ClusterSnapshot, column: str = "team") -> pl.DataFrame:
     return (
         snapshot.jobs.group_by(column, maintain_order=True)
         .agg(
-            runs.sum().alias("running"),
+            WHOLE_JOB.filter(runs).n_unique().alias("running"),
             TOTAL.filter(runs).sum().alias("gpus"),
-            waits.sum().alias("waiting"),
-            (state == SnapshotState.BLOCKED.value).sum().alias("blocked"),
+            WHOLE_JOB.filter(waits).n_unique().alias("waiting"),
+            WHOLE_JOB.filter(state == SnapshotState.BLOCKED.value).n_unique().alias("blocked"),
             TOTAL.filter(waits).sum().alias("wanted"),
             hours.filter(~waits).sum().alias("gpu_hours"),
-            wait.mean().alias("mean_wait"),
+            wait.filter(WHOLE_JOB.is_first_distinct()).mean().alias("mean_wait"),
         )
         .sort("gpu_hours", column, descending=[True, False])
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.inspecting.queue_simulation import QueueData, QueueRule, past, ready_at, simulate
+from gpusched_dsl.inspecting.queue_simulation import QueueData, QueueRule, past, ready_at, simulate, spans
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
 from gpusched_dsl.inspecting.starts import QueueOrder, in_queue_order
 from gpusched_dsl.ir.arrays import Floats
@@ -75,7 +75,7 @@ def compare_queues(snapshot: ClusterSnapshot, order: QueueOrder) -> QueueCompari
     if not len(data.table):
         return None
     ready = data.table.select(ready_at()).to_series().to_numpy()
-    size, limit = data.total.astype(np.float64), data.jobs.estimate
+    size, limit = data.sums(data.total.astype(np.float64)), spans(data.jobs)
     own = simulate(in_queue_order(data, order, ready), order.rule)
     counted = ~np.isnan(own.start)
     queues: list[tuple[str, tuple[Floats, ...], QueueRule]] = [
@@ -92,13 +92,18 @@ def compare_queues(snapshot: ClusterSnapshot, order: QueueOrder) -> QueueCompari
     ]
     for _, run in runs:
         counted &= ~np.isnan(run.start)
-    real = data.table["started"].to_numpy() if snapshot.has_starts else None
-    past_wait = None if real is None else float(np.maximum(real - ready, 0.0).mean())
+    real, heads = data.table["started"].to_numpy() if snapshot.has_starts else None, data.heads
+    past_wait = None if real is None else float(np.maximum(real - ready, 0.0)[heads].mean())
     outcome = None if real is None else _outcome("the cluster", data, real, counted)
     others = tuple(_outcome(name, data, run.start, counted) for name, run in runs)
     name = "its queue, simulated"
     return QueueComparison(
-        outcome, _outcome(name, data, own.start, counted), others, int(counted.sum()), int((~counted).sum()), past_wait
+        outcome,
+        _outcome(name, data, own.start, counted),
+        others,
+        int((counted & heads).sum()),
+        int((~counted & heads).sum()),
+        past_wait,
     )
 
 
@@ -119,12 +124,13 @@ def _outcome(name: str, data: QueueData, start: Floats, counted: np.ndarray) -> 
         return QueueOutcome(name, 0.0, 0.0, 0.0, 0.0)
     wait = np.maximum(begin - ready, 0.0)
     work = length * size
+    whole = data.heads[counted]
     span = float((begin + length).max() - ready.min())
     capacity = float(data.nodes.gpus.sum())
     return QueueOutcome(
         name,
-        float(wait.mean()),
+        float(wait[whole].mean()),
         float((wait * work).sum() / work.sum()),
-        float(np.quantile(wait, 0.95)),
+        float(np.quantile(wait[whole], 0.95)),
         float(work.sum() / (span * capacity)) if span * capacity > 0 else 0.0,
     )

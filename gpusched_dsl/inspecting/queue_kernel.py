@@ -1,5 +1,8 @@
 """A queue on a cluster event by event: jobs of several nodes, types, limits, dependencies and closed times of nodes.
 
+Jobs that start together (the components of a het job of Slurm) wait as one: they are placed one after another, and none
+starts unless all have a place. Each then ends by itself.
+
 At each event the jobs that wait are tried in their order. A job that fits starts on the nodes that then have the fewest
 free GPUs. What follows for the others if it does not fit is the rule: `STRICT`, no job behind it may use the classes of
 nodes that suit it; `SKIP`, all others are tried; `EASY`, the first job without a place of each set of classes reserves
@@ -46,7 +49,8 @@ class QueueJobs(NamedTuple):
     """J jobs in S shapes and Q queues, with G limits. A job that runs already has a start, and its GPUs by node.
 
     Jobs of one shape have the same demand, GPUs by node and number of nodes. The queues of a shape have jobs with
-    different ranges of estimates.
+    different ranges of estimates. Of jobs that start together the first one waits for all of them: the others are its
+    `members`, and never wait by themselves. Its shape is that of such jobs with the same shapes in the same order.
     """
 
     submitted: Floats  # (J,) time from which it waits
@@ -55,6 +59,7 @@ class QueueJobs(NamedTuple):
     queue: Ints  # (J,)
     length: Floats  # (J,) real length from its start
     estimate: Floats  # (J,) the length by which reservations are made
+    span: Floats  # (J,) the largest estimate of a job and its members: for so long they need their places
     started: Floats  # (J,) NaN if it does not run yet
     before: Ints  # (J,) jobs that must end first
     first_after: Ints  # (J + 1,) the jobs that wait for its end
@@ -63,6 +68,9 @@ class QueueJobs(NamedTuple):
     limit: Ints
     amount: Ints
     first_part: Ints  # (J + 1,) room for its nodes; those of running jobs are filled
+    first_member: Ints  # (J + 1,) the jobs that start together with it
+    member: Ints
+    shape_head: Ints  # (S,) a job of the shape with members, -1 for single jobs
     shape_demand: Ints  # (S,)
     shape_gpus: Ints  # (S,) on each node, or in all if the number of nodes is 0
     shape_nodes: Ints  # (S,) 0: any number of nodes
@@ -116,6 +124,8 @@ def run_queue(
                 _bits(nodes, jobs, run, j),
             )
             heappush(ends, (jobs.started[j] + jobs.length[j], j))
+    for at in range(len(jobs.member)):
+        has_come[jobs.member[at]] = True  # with the first one
     left = 0
     for j in range(count):
         left += awaited[j] and np.isnan(jobs.started[j])
@@ -125,11 +135,13 @@ def run_queue(
     waits, roomy = np.zeros(shapes, dtype=np.int64), np.zeros(shapes, dtype=np.bool_)  # waiting jobs; room now
     shape_least = np.empty(shapes)  # the smallest estimate of waiting jobs
     open_queues, pending = np.zeros(shapes, dtype=np.int64), np.empty(shapes, dtype=np.int64)
-    pending_estimate, of_class = np.empty(shapes), np.empty((2, nodes.fits.shape[1]), dtype=np.int64)
+    pending_span, of_class = np.empty(shapes), np.empty((2, nodes.fits.shape[1]), dtype=np.int64)
     heads, head_rank = np.empty(len(queues), dtype=np.int64), np.empty(len(queues), dtype=np.int64)
     barred = np.zeros(nodes.fits.shape[1], dtype=np.bool_)
     late_of = levels_of.copy()  # nodes of a class by the GPUs that a job may use beyond a reservation
     shadow, spare = np.empty(nodes.fits.shape[1]), np.empty(len(free), dtype=np.int64)
+    suits, nothing_barred = np.zeros(len(shadow), dtype=np.bool_), np.zeros(len(shadow), dtype=np.bool_)
+    no_shadow = np.full(len(shadow), NEVER)
     later, usable = np.empty(len(free), dtype=np.int64), np.empty(len(free), dtype=np.int64)
     levels, where = np.empty(most + 1, dtype=np.int64), np.empty(len(free), dtype=np.int64)
     come, opened, events, waiting, last = 0, 0, 0, 0, -NEVER
@@ -173,9 +185,7 @@ def run_queue(
         possible = 0  # queues with room
         for s in range(shapes):
             open_queues[s], shape_least[s] = 0, NEVER
-            roomy[s] = waits[s] > 0 and _has_room(
-                nodes, jobs.shape_demand[s], barred, levels_of, jobs.shape_gpus[s], jobs.shape_nodes[s]
-            )
+            roomy[s] = waits[s] > 0 and _may_have_room(nodes, jobs, s, barred, levels_of)
         active = 0
         for q in range(len(queues)):
             closed[q] = len(queues[q]) == 0
@@ -208,81 +218,92 @@ def run_queue(
                     at += 1
             q = heads[place]
             best, j = jobs.queue_shape[q], queues[q][0][1]
-            demand, gpus, wanted = jobs.shape_demand[best], jobs.shape_gpus[best], jobs.shape_nodes[best]
             if roomy[best] and jobs.queue_least[q] >= failed[best]:
                 closed[q] = True
                 open_queues[best] -= 1
                 possible -= 1
                 continue
-            leaves = _is_limited(jobs, j, used) or jobs.estimate[j] >= failed[best]
+            leaves = _is_limited(jobs, j, used) or jobs.span[j] >= failed[best]
             if leaves:
                 tested += 1
                 stash.append(heappop(queues[q]))
             else:
-                if not _has_room(nodes, demand, barred, levels_of, gpus, wanted):
+                if not _may_have_room(nodes, jobs, best, barred, levels_of):
                     closed[q] = True
                     if roomy[best]:
                         possible -= open_queues[best]
                         roomy[best] = False
                     if rule == EASY:
-                        pending[reserving], pending_estimate[reserving] = best, jobs.estimate[j]
+                        pending[reserving], pending_span[reserving] = best, jobs.span[j]
                         reserving += 1
                     for other in range(len(queues)):
                         closed[other] |= jobs.queue_shape[other] == best
                     if rule == STRICT:
-                        for c in range(len(barred)):
-                            barred[c] |= nodes.fits[demand, c]
+                        _bar(nodes, jobs, best, barred)
                     continue
                 for at in range(reserving):
                     _make_reservation(
-                        nodes, jobs, run, pending[at], pending_estimate[at], now, free, line_end, line_job, line_bits,
-                        running, later, levels, of_class, spare, shadow, late_of,
+                        nodes, jobs, run, pending[at], pending_span[at], now, free, line_end, line_job, line_bits,
+                        running, later, levels, of_class, spare, shadow, late_of, usable, where,
+                        suits, nothing_barred, no_shadow,
                     )  # fmt: skip
                 reserving = 0
                 tested += 1
-                until_end = now + jobs.estimate[j]
-                first = jobs.first_part[j]
-                if _has_place(nodes, demand, barred, now, until_end, shadow, levels_of, late_of, gpus, wanted):
-                    number = _fill(nodes, demand, barred, now, until_end, shadow, spare, free, usable, where)
-                    _choose(number, usable, where, gpus, wanted, levels, run, first, j)
-                    run.start[j] = now
+                until_end = now + jobs.span[j]
+                if _has_places(
+                    nodes, jobs, run, best, j, barred, now, until_end, shadow, spare, free, levels_of, late_of, usable,
+                    where, levels,
+                ):  # fmt: skip
+                    if jobs.shape_head[best] < 0:
+                        _place(nodes, jobs, run, j, best, barred, now, until_end, shadow, spare, free, usable, where,
+                               levels)  # fmt: skip
                     waiting -= 1
                     waits[best] -= 1
-                    left -= awaited[j]
                     heappop(queues[q])
-                    for at in range(first, first + run.parts[j]):
-                        n = run.part_node[at]
-                        late_of[nodes.node_class[n], max(min(free[n], spare[n]), 0)] -= 1
-                    _change(nodes, jobs, run, j, -1, free, levels_of, used)
-                    for at in range(first, first + run.parts[j]):
-                        n = run.part_node[at]
-                        if until_end > shadow[nodes.node_class[n]]:
-                            spare[n] -= run.part_gpus[at]
-                        late_of[nodes.node_class[n], max(min(free[n], spare[n]), 0)] += 1
-                    running = _insert(line_end, line_job, line_bits, running, until_end, j, _bits(nodes, jobs, run, j))
-                    heappush(ends, (now + jobs.length[j], j))
+                    for each in range(jobs.first_member[j] - 1, jobs.first_member[j + 1]):
+                        part = j if each < jobs.first_member[j] else jobs.member[each]
+                        run.start[part] = now
+                        left -= awaited[part]
+                        first = jobs.first_part[part]
+                        for at in range(first, first + run.parts[part]):
+                            n = run.part_node[at]
+                            late_of[nodes.node_class[n], max(min(free[n], spare[n]), 0)] -= 1
+                        _change(nodes, jobs, run, part, -1, free, levels_of, used)
+                        for at in range(first, first + run.parts[part]):
+                            n = run.part_node[at]
+                            if until_end > shadow[nodes.node_class[n]]:
+                                spare[n] -= run.part_gpus[at]
+                            late_of[nodes.node_class[n], max(min(free[n], spare[n]), 0)] += 1
+                        running = _insert(
+                            line_end, line_job, line_bits, running, now + jobs.estimate[part], part,
+                            _bits(nodes, jobs, run, part),
+                        )  # fmt: skip
+                        heappush(ends, (now + jobs.length[part], part))
                 elif rule == STRICT:
                     possible -= open_queues[best]
                     roomy[best] = False
                     for other in range(len(queues)):
                         closed[other] |= jobs.queue_shape[other] == best
-                    for c in range(len(barred)):
-                        barred[c] |= nodes.fits[demand, c]
+                    _bar(nodes, jobs, best, barred)
                     continue
                 else:  # a reservation or a closed time prevents it: shorter ones of its shape may fit
                     if rule == EASY:
                         _make_reservation(
-                            nodes, jobs, run, best, jobs.estimate[j], now, free, line_end, line_job, line_bits,
-                            running, later, levels, of_class, spare, shadow, late_of,
+                            nodes, jobs, run, best, jobs.span[j], now, free, line_end, line_job, line_bits,
+                            running, later, levels, of_class, spare, shadow, late_of, usable, where,
+                        suits, nothing_barred, no_shadow,
                         )  # fmt: skip
                     soonest = now + shape_least[best]
-                    if not _has_place(nodes, demand, barred, now, soonest, shadow, levels_of, late_of, gpus, wanted):
+                    if not _has_places(
+                        nodes, jobs, run, best, j, barred, now, soonest, shadow, spare, free, levels_of, late_of,
+                        usable, where, levels,
+                    ):  # fmt: skip
                         possible -= open_queues[best]
                         roomy[best] = False
                         for other in range(len(queues)):
                             closed[other] |= jobs.queue_shape[other] == best
                         continue
-                    failed[best] = min(failed[best], jobs.estimate[j])
+                    failed[best] = min(failed[best], jobs.span[j])
                     stash.append(heappop(queues[q]))
             if len(queues[q]) > 0:
                 head_rank[place] = queues[q][0][0]
@@ -297,21 +318,30 @@ def run_queue(
 
 @compiled_in_place
 def _make_reservation(
-    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, shape: int, estimate: float, now: float, free: Ints,
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, shape: int, span: float, now: float, free: Ints,
     line_end: Floats, line_job: Ints, line_bits: Ints, running: int, later: Ints, levels: Ints, of_class: Ints,
-    spare: Ints, shadow: Floats, late_of: Ints,
+    spare: Ints, shadow: Floats, late_of: Ints, usable: Ints, where: Ints, suits: Bools, nothing_barred: Bools,
+    no_shadow: Floats,
 ) -> None:  # fmt: skip
     """Reserve the earliest time for a job of a shape without a place, if none of its classes has a reservation."""
-    demand = jobs.shape_demand[shape]
-    if _is_covered(nodes, demand, shadow):
-        return
-    time = _reserve(
-        nodes, jobs, run, demand, jobs.shape_gpus[shape], jobs.shape_nodes[shape], estimate, now, free, line_end,
-        line_job, line_bits, running, later, levels, of_class, spare,
-    )  # fmt: skip
+    suits[:] = False
+    _bar(nodes, jobs, shape, suits)
+    for c in range(len(shadow)):
+        if suits[c] and shadow[c] < NEVER:
+            return
+    if jobs.shape_head[shape] < 0:
+        time = _reserve(
+            nodes, jobs, run, jobs.shape_demand[shape], jobs.shape_gpus[shape], jobs.shape_nodes[shape], span, now,
+            free, line_end, line_job, line_bits, running, later, levels, of_class, spare,
+        )  # fmt: skip
+    else:
+        time = _reserve_together(
+            nodes, jobs, run, jobs.shape_head[shape], suits, span, now, free, line_end, line_job, line_bits, running,
+            later, levels, spare, usable, where, nothing_barred, no_shadow,
+        )  # fmt: skip
     if time < NEVER:
         for c in range(len(shadow)):
-            if nodes.fits[demand, c]:
+            if suits[c]:
                 shadow[c] = max(time, now)
                 late_of[c, :] = 0
                 for n in range(nodes.first_node[c], nodes.first_node[c + 1]):
@@ -320,11 +350,34 @@ def _make_reservation(
 
 
 @compiled_in_place
+def _bar(nodes: QueueNodes, jobs: QueueJobs, shape: int, barred: Bools) -> None:
+    """Add the classes that suit a job of a shape, or one of its members."""
+    head = jobs.shape_head[shape]
+    for c in range(len(barred)):
+        barred[c] |= nodes.fits[jobs.shape_demand[shape], c]
+    if head >= 0:
+        for at in range(jobs.first_member[head], jobs.first_member[head + 1]):
+            demand = jobs.shape_demand[jobs.shape[jobs.member[at]]]
+            for c in range(len(barred)):
+                barred[c] |= nodes.fits[demand, c]
+
+
+@compiled_in_place
 def _is_limited(jobs: QueueJobs, j: int, used: Ints) -> bool:
-    for at in range(jobs.first_limit[j], jobs.first_limit[j + 1]):
-        if used[jobs.limit[at]] + jobs.amount[at] > jobs.most[jobs.limit[at]]:
-            return True
-    return False
+    """Whether a job and its members together would exceed a limit."""
+    limited, place = False, jobs.first_member[j] - 1
+    while place < jobs.first_member[j + 1] and not limited:
+        part = j if place < jobs.first_member[j] else jobs.member[place]
+        for at in range(jobs.first_limit[part], jobs.first_limit[part + 1]):
+            used[jobs.limit[at]] += jobs.amount[at]
+            limited |= used[jobs.limit[at]] > jobs.most[jobs.limit[at]]
+        place += 1
+    while place >= jobs.first_member[j]:
+        place -= 1
+        part = j if place < jobs.first_member[j] else jobs.member[place]
+        for at in range(jobs.first_limit[part], jobs.first_limit[part + 1]):
+            used[jobs.limit[at]] -= jobs.amount[at]
+    return limited
 
 
 @compiled_in_place
@@ -492,12 +545,90 @@ def _has_place(
 
 
 @compiled_in_place
-def _is_covered(nodes: QueueNodes, demand: int, shadow: Floats) -> bool:
-    """Whether a class that suits the demand has a reservation already."""
-    covered = False
-    for c in range(len(shadow)):
-        covered |= nodes.fits[demand, c] and shadow[c] < NEVER
-    return covered
+def _may_have_room(nodes: QueueNodes, jobs: QueueJobs, shape: int, barred: Bools, levels_of: Ints) -> bool:
+    """Whether a job of a shape would fit without reservations and closed times, and each of its members alone."""
+    head = jobs.shape_head[shape]
+    if head >= 0:
+        for at in range(jobs.first_member[head], jobs.first_member[head + 1]):
+            other = jobs.shape[jobs.member[at]]
+            if not _has_room(
+                nodes, jobs.shape_demand[other], barred, levels_of, jobs.shape_gpus[other], jobs.shape_nodes[other]
+            ):
+                return False
+    return _has_room(
+        nodes, jobs.shape_demand[shape], barred, levels_of, jobs.shape_gpus[shape], jobs.shape_nodes[shape]
+    )
+
+
+@compiled_in_place
+def _has_places(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, shape: int, j: int, barred: Bools, now: float, end: float,
+    shadow: Floats, spare: Ints, free: Ints, levels_of: Ints, late_of: Ints, usable: Ints, where: Ints, levels: Ints,
+) -> bool:  # fmt: skip
+    """Whether a job fits now with all its members and delays no reservation. With members it also fills their nodes."""
+    if jobs.shape_head[shape] < 0:
+        return _has_place(
+            nodes, jobs.shape_demand[shape], barred, now, end, shadow, levels_of, late_of, jobs.shape_gpus[shape],
+            jobs.shape_nodes[shape],
+        )  # fmt: skip
+    found = _place_together(nodes, jobs, run, j, barred, now, end, shadow, spare, free, usable, where, levels)
+    _put_back(nodes, jobs, run, j, end, shadow, spare, free, found)
+    return found
+
+
+@compiled_in_place
+def _place(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, j: int, shape: int, barred: Bools, now: float, end: float,
+    shadow: Floats, spare: Ints, free: Ints, usable: Ints, where: Ints, levels: Ints,
+) -> bool:  # fmt: skip
+    """Fill the nodes of one job, or return False."""
+    number = _fill(nodes, jobs.shape_demand[shape], barred, now, end, shadow, spare, free, usable, where)
+    return _choose(
+        number, usable, where, jobs.shape_gpus[shape], jobs.shape_nodes[shape], levels, run, jobs.first_part[j], j
+    )
+
+
+@compiled_in_place
+def _place_together(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, j: int, barred: Bools, now: float, end: float, shadow: Floats,
+    spare: Ints, free: Ints, usable: Ints, where: Ints, levels: Ints,
+) -> bool:  # fmt: skip
+    """Fill the nodes of a job and its members, one after another, and take their GPUs from `free` and `spare`."""
+    for place in range(jobs.first_member[j] - 1, jobs.first_member[j + 1]):
+        run.parts[j if place < jobs.first_member[j] else jobs.member[place]] = 0
+    for place in range(jobs.first_member[j] - 1, jobs.first_member[j + 1]):
+        part = j if place < jobs.first_member[j] else jobs.member[place]
+        if not _place(
+            nodes, jobs, run, part, jobs.shape[part], barred, now, end, shadow, spare, free, usable, where, levels
+        ):
+            return False
+        _take(nodes, jobs, run, part, -1, end, shadow, spare, free)
+    return True
+
+
+@compiled_in_place
+def _take(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, j: int, sign: int, end: float, shadow: Floats, spare: Ints,
+    free: Ints,
+) -> None:  # fmt: skip
+    for at in range(jobs.first_part[j], jobs.first_part[j] + run.parts[j]):
+        n = run.part_node[at]
+        free[n] += sign * run.part_gpus[at]
+        if end > shadow[nodes.node_class[n]]:
+            spare[n] += sign * run.part_gpus[at]
+
+
+@compiled_in_place
+def _put_back(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, j: int, end: float, shadow: Floats, spare: Ints, free: Ints,
+    keeps: bool,
+) -> None:  # fmt: skip
+    """Give back what `_place_together` has taken; unless it `keeps` them, the jobs have no nodes."""
+    for place in range(jobs.first_member[j] - 1, jobs.first_member[j + 1]):
+        part = j if place < jobs.first_member[j] else jobs.member[place]
+        _take(nodes, jobs, run, part, 1, end, shadow, spare, free)
+        if not keeps:
+            run.parts[part] = 0
 
 
 @compiled_in_place
@@ -592,4 +723,57 @@ def _reserve(
                         last -= level == cut
         if (cut < 0 and left == 0) or (cut >= 0 and level == gpus):
             break
+    return time
+
+
+@compiled_in_place
+def _reserve_together(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, j: int, suits: Bools, span: float, now: float, free: Ints,
+    line_end: Floats, line_job: Ints, line_bits: Ints, running: int, later: Ints, levels: Ints, spare: Ints,
+    usable: Ints, where: Ints, nothing_barred: Bools, no_shadow: Floats,
+) -> float:  # fmt: skip
+    """The earliest time at which a job fits with its members, as `_reserve` finds it for one job."""
+    bits, total, needed = 0, 0, 0
+    for c in range(len(suits)):
+        if suits[c]:
+            bits |= 1 << (c % 62)
+    for n in range(len(free)):
+        later[n] = max(free[n], 0) if nodes.gpus[n] > 0 else 0
+        total += later[n] if suits[nodes.node_class[n]] else 0
+    for place in range(jobs.first_member[j] - 1, jobs.first_member[j + 1]):
+        shape = jobs.shape[j if place < jobs.first_member[j] else jobs.member[place]]
+        needed += jobs.shape_gpus[shape] * max(jobs.shape_nodes[shape], 1)
+    time, at, last, found = now, 0, now, False
+    while not found:
+        opening = NEVER
+        for c in range(len(suits)):
+            if suits[c]:
+                for w in range(nodes.first_window[c], nodes.first_window[c + 1]):
+                    if last < nodes.window_end[w] < opening:
+                        opening = nodes.window_end[w]
+        if at < running and line_end[at] <= opening:
+            at += 1
+            if line_bits[at - 1] & bits == 0:  # frees nothing for it
+                continue
+            time, other = max(line_end[at - 1], now), line_job[at - 1]
+            for part in range(jobs.first_part[other], jobs.first_part[other] + run.parts[other]):
+                n = run.part_node[part]
+                if nodes.gpus[n] > 0:
+                    later[n] += run.part_gpus[part]
+                    total += run.part_gpus[part] if suits[nodes.node_class[n]] else 0
+        elif opening < NEVER:
+            time = last = opening
+        else:
+            return NEVER
+        if total < needed:
+            continue
+        found = _place_together(
+            nodes, jobs, run, j, nothing_barred, time, time + span, no_shadow, spare, later, usable, where, levels
+        )
+        if found:
+            for place in range(jobs.first_member[j] - 1, jobs.first_member[j + 1]):
+                own = j if place < jobs.first_member[j] else jobs.member[place]
+                for part in range(jobs.first_part[own], jobs.first_part[own] + run.parts[own]):
+                    spare[run.part_node[part]] = later[run.part_node[part]]
+        _put_back(nodes, jobs, run, j, time + span, no_shadow, spare, later, False)
     return time

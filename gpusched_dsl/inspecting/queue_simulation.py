@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gpusched_dsl.explaining.joint_room import place_together, placing_order
 from gpusched_dsl.inspecting.queue_kernel import EASY, SKIP, STRICT, QueueJobs, QueueNodes, QueueRun, run_queue
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
+from gpusched_dsl.inspecting.together import rows_together
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 
 DEPTH = 1000  # jobs that one event tries
@@ -35,7 +37,8 @@ _RULES = {QueueRule.STRICT: STRICT, QueueRule.SKIP: SKIP, QueueRule.EASY: EASY}
 class QueueData:
     """The nodes and jobs of a snapshot as arrays. `table` has the J jobs, in the order of the arrays.
 
-    `hopeless` are the jobs for which the nodes that suit them are too small or too few; they never start.
+    `hopeless` are the jobs for which the nodes that suit them are too small or too few; they never start. Each
+    component of a het job is a job here; one of those that have not started waits for all of them, and is their head.
     """
 
     nodes: QueueNodes
@@ -54,15 +57,32 @@ class QueueData:
         found: Ints = (gpus * np.maximum(nodes, 1))[self.jobs.shape]
         return found
 
+    @cached_property
+    def heads(self) -> Bools:
+        """The jobs without the further components of het jobs: one for each whole job."""
+        found = np.ones(len(self.table), dtype=np.bool_)
+        found[self.jobs.member] = False
+        return found
+
+    def sums(self, values: Floats) -> Floats:
+        """The sum of values over the components that start together, for each head; other jobs keep their values."""
+        found = values.copy()
+        np.add.at(found, _head_of(self.jobs), values[self.jobs.member])
+        return found
+
     def with_times(self, length: Floats, estimate: Floats | None = None) -> QueueData:
         """The same jobs with other lengths from their start, and estimates of them (by default the same)."""
         return replace(self, jobs=self.jobs._replace(length=length, estimate=length if estimate is None else estimate))
 
     def in_order(self, *keys: Floats) -> QueueData:
-        """The same jobs in the order of keys, the smallest first, the first key before the others."""
+        """The same jobs in the order of keys, the smallest first, the first key before the others.
+
+        Components that start together have the place of the first of them.
+        """
         order = np.lexsort(keys[::-1])
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
+        np.minimum.at(rank, _head_of(self.jobs), rank[self.jobs.member])
         return replace(self, jobs=self.jobs._replace(rank=rank))
 
 
@@ -105,20 +125,34 @@ def simulate(
     jobs = _with_queues(data.jobs)
     run = QueueRun(np.full(count, np.nan), data.run_node.copy(), data.run_gpus.copy(), data.run_parts.copy())
     events = run_queue(QueueNodes(*map(_plain, data.nodes)), jobs, _RULES[rule], depth, until, awaited, run)
-    return SimulatedQueue(data, run.start, run.part_node, run.part_gpus, run.parts, events)
+    parts = np.where(np.isnan(run.start), 0, run.parts)
+    return SimulatedQueue(data, run.start, run.part_node, run.part_gpus, parts, events)
+
+
+def _head_of(jobs: QueueJobs) -> Ints:
+    """The head of each of the `members`."""
+    return np.repeat(np.arange(len(jobs.shape)), np.diff(jobs.first_member))
+
+
+def spans(jobs: QueueJobs) -> Floats:
+    """The largest estimate of the components that start together, for each head; other jobs keep theirs."""
+    found = jobs.estimate.astype(np.float64)
+    np.maximum.at(found, _head_of(jobs), jobs.estimate[jobs.member])
+    return found
 
 
 def _with_queues(jobs: QueueJobs) -> QueueJobs:
     """The same jobs with a queue for each shape and range of estimates."""
-    known = np.unique(jobs.estimate)
+    span = spans(jobs)
+    known = np.unique(span)
     if len(known) > MOST_RANGES:
         known = known[np.linspace(0, len(known) - 1, MOST_RANGES).astype(np.int64)]
-    range_of = np.searchsorted(known, jobs.estimate, side="right") - 1
+    range_of = np.searchsorted(known, span, side="right") - 1
     found, queue = np.unique(jobs.shape * (len(known) + 1) + range_of, return_inverse=True)
     queue = queue.reshape(-1).astype(np.int64)
     least = np.full(len(found), np.inf)
-    np.minimum.at(least, queue, jobs.estimate)
-    jobs = jobs._replace(queue=queue, queue_shape=found // (len(known) + 1), queue_least=least)
+    np.minimum.at(least, queue, span)
+    jobs = jobs._replace(span=span, queue=queue, queue_shape=found // (len(known) + 1), queue_least=least)
     return QueueJobs(*map(_plain, jobs))
 
 
@@ -179,19 +213,58 @@ def _arrays(
     names, suits = snapshot.nodes["node"][order].to_list(), suits[:, order]
     gpus, wanted = jobs["gpus"].to_numpy().astype(np.int64), jobs["nodes"].to_numpy().astype(np.int64)
     shapes, shape = np.unique(np.column_stack([demand, gpus, wanted]), axis=0, return_inverse=True)
-    hopeless = _hopeless(demand, suits, nodes.gpus, gpus, wanted) & np.isnan(started)
-    submitted = np.where(hopeless, np.inf, submitted)
+    waits = np.isnan(started)
+    hopeless = _hopeless(demand, suits, nodes.gpus, gpus, wanted) & waits
+    not_started = pl.when(pl.Series(waits)).then("het_job").otherwise(pl.lit(""))
+    groups = [
+        rows[placing_order(suits[demand[rows]], gpus[rows], wanted[rows])]
+        for rows in rows_together(jobs.with_columns(het_job=not_started))
+    ]
+    for rows in groups:
+        own = suits[demand[rows]], gpus[rows], wanted[rows]
+        hopeless[rows] = hopeless[rows].any() or place_together(nodes.gpus, *own) is None
+    submitted = np.where(hopeless, np.inf, submitted).astype(np.float64)
+    shape, shape_of, shape_head = _shapes_with_members(shape.reshape(-1).astype(np.int64), groups)
+    first_member, member = _members(groups, len(jobs))
+    for rows in groups:
+        submitted[rows[0]] = submitted[rows].max()
+    head = np.arange(len(jobs))
+    for rows in groups:
+        head[rows] = rows[0]
+    pairs = np.unique(np.column_stack([pairs[:, 0], head[pairs[:, 1]]]), axis=0)
     first_part, run_parts, run_node, run_gpus = _parts(jobs, names, gpus, wanted, started)
     owners, amounts, most, first_limit = _limits(snapshot, jobs, gpus * np.maximum(wanted, 1))
     before, first_after, followers = _followers(pairs, len(jobs))
-    shape = shape.reshape(-1).astype(np.int64)
     arrays = QueueJobs(
-        submitted.astype(np.float64), np.arange(len(jobs)), shape, shape, length, length, started,
-        before, first_after, followers, first_limit, owners, amounts, first_part,
-        shapes[:, 0].copy(), shapes[:, 1].copy(), shapes[:, 2].copy(), np.arange(len(shapes)), np.zeros(len(shapes)),
-        most,
+        submitted, np.arange(len(jobs)), shape, shape, length, length, length, started,
+        before, first_after, followers, first_limit, owners, amounts, first_part, first_member, member, shape_head,
+        shapes[shape_of, 0], shapes[shape_of, 1], shapes[shape_of, 2], np.arange(len(shape_of)),
+        np.zeros(len(shape_of)), most,
     )  # fmt: skip
     return QueueData(nodes, arrays, jobs, names, hopeless, run_parts, run_node, run_gpus)
+
+
+def _members(groups: Sequence[Ints], count: int) -> tuple[Ints, Ints]:
+    """The jobs that start with each: those of its group behind the first one."""
+    number = np.zeros(count, dtype=np.int64)
+    for rows in groups:
+        number[rows[0]] = len(rows) - 1
+    by_head = sorted(groups, key=lambda rows: int(rows[0]))
+    return np.concatenate([[0], np.cumsum(number)]), np.concatenate(
+        [np.zeros(0, dtype=np.int64), *(rows[1:] for rows in by_head)]
+    )
+
+
+def _shapes_with_members(shape: Ints, groups: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
+    """Shapes that tell the first jobs of groups apart by the shapes of all: the shape of each job, the old number of
+    each new shape, and one of its heads (-1 without members).
+    """
+    known: dict[bytes, int] = {}
+    kind = np.zeros(len(shape), dtype=np.int64)
+    for rows in groups:
+        kind[rows[0]] = known.setdefault(shape[rows].tobytes(), len(known) + 1)
+    pairs, first, number = np.unique(np.column_stack([shape, kind]), axis=0, return_index=True, return_inverse=True)
+    return number.reshape(-1).astype(np.int64), pairs[:, 0].copy(), np.where(pairs[:, 1] > 0, first, -1)
 
 
 def demands(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> tuple[Ints, Bools]:

@@ -16,7 +16,8 @@ from gpusched_dsl.inspecting.load import TOTAL, running_parts
 from gpusched_dsl.inspecting.queue_simulation import counted_by, demands
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gpusched_dsl.inspecting.starts import QueueOrder
-from gpusched_dsl.ir.arrays import Bools, Ints
+from gpusched_dsl.inspecting.together import WHOLE_JOB, whole_jobs
+from gpusched_dsl.ir.arrays import Bools
 
 MOST_AHEAD = 50  # jobs that a reason lists
 
@@ -49,8 +50,10 @@ class InspectedJob:
 def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[InspectedJob]:
     """The reason of each waiting job, in the order of the queue, then the blocked ones."""
     jobs = _in_order(snapshot.jobs_in(SnapshotState.WAITING), order)
-    blocked = snapshot.jobs_in(SnapshotState.BLOCKED)
-    found = [InspectedJob(row["job"], None, _blocked_notes(row)) for row in blocked.iter_rows(named=True)]
+    blocked = whole_jobs(snapshot.jobs_in(SnapshotState.BLOCKED))
+    members = snapshot.jobs.filter(pl.col("het_job") != "")
+    whole = dict(members.select("job", "het_job").iter_rows())
+    found = [InspectedJob(row["job"], None, _blocked_notes(row, whole)) for row in blocked.iter_rows(named=True)]
     if not jobs.height:
         return found
     kind, suited = demands(snapshot, jobs)
@@ -58,36 +61,42 @@ def waiting_reasons(snapshot: ClusterSnapshot, order: QueueOrder) -> list[Inspec
     suits = suited & up
     now = DemandReasons(_room(snapshot, up), suits)
     repaired = DemandReasons(_room(snapshot, np.ones_like(up)), suited)
-    wanted = zip(kind.tolist(), jobs["gpus"].to_list(), jobs["nodes"].to_list(), strict=True)
-    shapes: dict[GpuDemand, int] = {}
-    shape = [shapes.setdefault(GpuDemand(*demand), len(shapes)) for demand in wanted]
-    reasons = [now.of(demand) for demand in shapes]
+    wanted = list(map(GpuDemand, kind.tolist(), jobs["gpus"].to_list(), jobs["nodes"].to_list()))
+    grouped = jobs.select(pl.int_range(pl.len()).alias("at"), WHOLE_JOB.alias("whole"))
+    grouped = grouped.group_by("whole", maintain_order=True).agg("at")
+    names, rows_of = grouped["whole"].to_list(), grouped["at"].to_list()
+    shapes: dict[tuple[GpuDemand, ...], int] = {}
+    shape = [shapes.setdefault(tuple(wanted[at] for at in rows), len(shapes)) for rows in rows_of]
+    reasons = [now.of_parts(parts) for parts in shapes]
     down = [
-        reason.kind == NEVER and repaired.of(demand).kind != NEVER
-        for demand, reason in zip(shapes, reasons, strict=True)
+        reason.kind == NEVER and repaired.of_parts(parts).kind != NEVER
+        for parts, reason in zip(shapes, reasons, strict=True)
     ]
     related = (suits.astype(np.int64) @ suits.T.astype(np.int64)) > 0
-    names, limits = jobs["job"].to_list(), _limit_notes(snapshot, jobs)
-    ahead = _ahead(kind, related)
+    kinds = [list(dict.fromkeys(kind[rows].tolist())) for rows in rows_of]
+    rows, limits, ahead = list(jobs.iter_rows(named=True)), _limit_notes(snapshot, jobs), _ahead(kinds, related)
     closed = [snapshot.nodes["node"].is_in(names).to_numpy() for names in snapshot.reservations["nodes"].to_list()]
     waiting = []
-    for at, row in enumerate(jobs.iter_rows(named=True)):
-        own = shape[at]
+    for at, name in enumerate(names):
+        own, parts = shape[at], [rows[part] for part in rows_of[at]]
         reason = reasons[own]
         before = tuple(JobAhead(names[other], "waits") for other in ahead[at])
-        notes = (
-            *_no_node_note(snapshot, suited[kind[at]], row),
-            *limits[at],
-            *_closed_note(snapshot, closed, suits[kind[at]], row["limit"]),
-        )
-        if reason.kind == ROOM and not notes and row["reason"]:
-            notes = (f"the cluster says: {row['reason']}",)
+        longest = [part["limit"] for part in parts]
+        notes = tuple(dict.fromkeys((
+            *(note for part, row in zip(rows_of[at], parts, strict=True)
+              for note in _no_node_note(snapshot, suited[kind[part]], row)),
+            *(note for part in rows_of[at] for note in limits[part]),
+            *_closed_note(snapshot, closed, suits[kinds[at]].any(axis=0), None if None in longest else max(longest)),
+        )))  # fmt: skip
+        said = next((row["reason"] for row in parts if row["reason"]), "")
+        if reason.kind == ROOM and not notes and said:
+            notes = (f"the cluster says: {said}",)
         if down[own]:
-            names_down = snapshot.nodes["node"].filter(pl.Series(suited[kind[at]] & ~up)).to_list()
+            names_down = snapshot.nodes["node"].filter(pl.Series(suited[kinds[at]].any(axis=0) & ~up)).to_list()
             text = f"there is room for it only with nodes that are down: {names_text(names_down)}"
-            waiting.append(InspectedJob(row["job"], None, (text, *notes), own))
+            waiting.append(InspectedJob(name, None, (text, *notes), own))
         else:
-            waiting.append(InspectedJob(row["job"], replace(reason, ahead=before), notes, own))
+            waiting.append(InspectedJob(name, replace(reason, ahead=before), notes, own))
     return waiting + found
 
 
@@ -125,13 +134,13 @@ def _in_order(jobs: pl.DataFrame, order: QueueOrder) -> pl.DataFrame:
     return jobs.sort(*keys, pl.col("submitted"), maintain_order=True)
 
 
-def _ahead(kind: Ints, related: Bools) -> list[list[int]]:
+def _ahead(kinds: Sequence[Sequence[int]], related: Bools) -> list[list[int]]:
     """The first jobs before each in the queue that want some of the same nodes, by the kinds of their demands."""
     lists: list[list[int]] = [[] for _ in range(len(related))]
     found = []
-    for at, own in enumerate(kind.tolist()):
-        found.append(list(lists[own]))
-        for other in np.flatnonzero(related[own]).tolist():
+    for at, own in enumerate(kinds):
+        found.append(sorted({job for kind in own for job in lists[kind]})[:MOST_AHEAD])
+        for other in np.flatnonzero(related[list(own)].any(axis=0)).tolist():
             if len(lists[other]) < MOST_AHEAD:
                 lists[other].append(at)
     return found
@@ -157,7 +166,9 @@ def _limit_notes(snapshot: ClusterSnapshot, jobs: pl.DataFrame) -> list[tuple[st
         most, kind = limit["gpus"], f" of type {limit['gpu_type']}" if limit["gpu_type"] else ""
         for name, counted in counted_by(limit, jobs):
             used = int(running.filter(counted.fill_null(False)).select(TOTAL.sum()).item() or 0)
-            over = jobs.select(counted & (TOTAL + used > most)).to_series().fill_null(False)
+            counts = counted.fill_null(False)
+            total = pl.when(counts).then(TOTAL).otherwise(0).sum().over(WHOLE_JOB)
+            over = jobs.select(counts & (total + used > most)).to_series()
             within = [f" in {_WORDS[each]} {limit[each]}" for each in ("team", "qos", "partition") if limit[each]]
             for at in np.flatnonzero(over.to_numpy()).tolist():
                 what = f"{_WORDS[limit['scope']]} {name}{''.join(within)}"
@@ -175,9 +186,9 @@ def reached_limits(snapshot: ClusterSnapshot) -> list[int]:
 _WORDS = {"user": "user", "team": "team", "qos": "QOS", "partition": "partition"}
 
 
-def _blocked_notes(row: dict[str, object]) -> tuple[str, ...]:
-    after = row["after"]
-    if isinstance(after, list) and after:
-        return (f"waits for the end of {', '.join(map(str, after[:5]))}",)
+def _blocked_notes(row: Mapping[str, Any], whole: Mapping[str, str]) -> tuple[str, ...]:
+    """Why a job must not start yet; `whole` has the het job of each component."""
+    if after := list(dict.fromkeys(whole.get(name, name) for name in row["after"])):
+        return (f"waits for the end of {', '.join(after[:5])}",)
     reason = str(row["reason"])
     return (_BLOCKED.get(reason, reason) or "must not start yet",)

@@ -18,6 +18,7 @@ from gpusched_dsl.inspecting.lengths import length_law
 from gpusched_dsl.inspecting.past_state import real_future, state_at, times_to_ask
 from gpusched_dsl.inspecting.queue_simulation import QueueData, QueueRule, present_state, ready_at, simulate
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
+from gpusched_dsl.inspecting.together import WHOLE_JOB
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.online.rollouts.calibration import (
     SHARES,
@@ -87,6 +88,8 @@ def estimate_starts(snapshot: ClusterSnapshot, *, seed: int = 1, past_times: int
     corrected = corrected_waits(found.quantiles(), calibration.factors)
     columns = {f"q{share * 100:.0f}": corrected[:, at] for at, share in enumerate(SHARES)}
     table = pl.DataFrame({"job": found.names, **columns})
+    het_jobs = table.select("job").join(snapshot.jobs.select("job", "het_job"), on="job", maintain_order="left")
+    table = table.with_columns(het_jobs.select(WHOLE_JOB.alias("job")).to_series())
     return StartEstimates(
         order, table, len(found.starts), calibration.factors, calibration.coverage, calibration.cases,
         recent_drift(snapshot),
@@ -137,7 +140,7 @@ def _real_case(snapshot: ClusterSnapshot, time: float) -> tuple[QueueData, Float
     )
     began, length = real["start"].fill_null(np.nan).to_numpy(), real["duration"].fill_null(1.0).to_numpy()
     estimate = np.maximum(data.jobs.estimate, length)
-    waited = (data.table["state"] == SnapshotState.WAITING.value).to_numpy() & (data.jobs.submitted <= 0.0)
+    waited = (data.table["state"] == SnapshotState.WAITING.value).to_numpy() & (data.jobs.submitted <= 0.0) & data.heads
     at = np.flatnonzero(waited & ~np.isnan(began))
     return data.with_times(np.maximum(length, 1.0), estimate), began[at] - time, at
 
@@ -184,14 +187,13 @@ def drawn_starts(snapshot: ClusterSnapshot, order: QueueOrder, seed: int, work: 
 
     `work` limits the cost of all futures together.
     """
-    waiting = snapshot.jobs_in(SnapshotState.WAITING)["job"]
-    if not len(waiting):
-        return DrawnStarts(waiting, np.zeros((0, 0)))
+    if not snapshot.jobs_in(SnapshotState.WAITING).height:
+        return DrawnStarts(pl.Series("job", [], dtype=pl.String), np.zeros((0, 0)))
     futures = Futures(snapshot, order)
     random = np.random.default_rng(seed)
     draws = min(max(int(work / _cost(snapshot)), LEAST_DRAWS), MOST_DRAWS)
     starts = np.array([futures.starts(random) for _ in range(draws)])
-    return DrawnStarts(waiting, starts)
+    return DrawnStarts(futures.names, starts)
 
 
 class Futures:
@@ -204,6 +206,10 @@ class Futures:
         nothing = [pl.lit(None, pl.Float64).alias(name) for name in ("started", "ended", "duration", "eligible")]
         copies = past.with_columns(
             (pl.lit("later ") + pl.col("job")).alias("job"),
+            pl.when(pl.col("het_job") != "")
+            .then(pl.lit("later ") + pl.col("het_job"))
+            .otherwise(pl.lit(""))
+            .alias("het_job"),
             pl.lit(SnapshotState.WAITING.value).alias("state"),
             pl.lit([], pl.List(pl.String)).alias("after"),
             *nothing,
@@ -219,7 +225,9 @@ class Futures:
         self._oldest = float(since[self._copy].min(initial=0.0))
         running = ~np.isnan(self._data.jobs.started)
         self._elapsed = np.where(running, -np.nan_to_num(self._data.jobs.started), 0.0)
-        self._waiting = np.flatnonzero(~self._copy & (table["state"] == SnapshotState.WAITING.value).to_numpy())
+        waits = (table["state"] == SnapshotState.WAITING.value).to_numpy()
+        self._waiting = np.flatnonzero(~self._copy & waits & self._data.heads)
+        self.names = table["job"][self._waiting]  # of the jobs that wait; of a het job that of one component
 
     def starts(self, random: np.random.Generator) -> Floats:
         """The starts of the jobs that wait, in one future."""

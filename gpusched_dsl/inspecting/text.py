@@ -13,6 +13,7 @@ from gpusched_dsl.inspecting.other_queues import QueueComparison
 from gpusched_dsl.inspecting.reasons import InspectedJob
 from gpusched_dsl.inspecting.snapshot import SnapshotState
 from gpusched_dsl.inspecting.times import length_text
+from gpusched_dsl.inspecting.together import whole_jobs
 from gpusched_dsl.language.text.numbers import count_text, percent_text, short
 from gpusched_dsl.reporting.grid import Grid, plain_within
 
@@ -27,8 +28,10 @@ def headline(found: ClusterInspection) -> str:
     if not found.has_present:
         return _history_sentence(found, gpus)
     used = int(found.by_type["used"].sum())
-    waiting = found.snapshot.jobs_in(SnapshotState.WAITING).height
-    run, blocked = (found.snapshot.jobs_in(s).height for s in (SnapshotState.RUNNING, SnapshotState.BLOCKED))
+    waiting, run, blocked = (
+        whole_jobs(found.snapshot.jobs_in(state)).height
+        for state in (SnapshotState.WAITING, SnapshotState.RUNNING, SnapshotState.BLOCKED)
+    )
     share = f" ({percent_text(used / gpus)})" if gpus else ""
     parts = [f"{used:,} of {gpus:,} GPUs are in use{share}", f"{count_text(run, 'job')} {_verb(run, 'run')}"]
     if waiting:
@@ -55,7 +58,7 @@ def _history_sentence(found: ClusterInspection, gpus: int) -> str:
     jobs, queues = found.snapshot.jobs, found.queues
     first, last = jobs["submitted"].min(), jobs["submitted"].max()
     span = f" in {length_text(last - first)}" if isinstance(first, float) and isinstance(last, float) else ""
-    text = f"{count_text(jobs.height, 'job')}{span} on {count_text(gpus, 'GPU')}"
+    text = f"{count_text(whole_jobs(jobs).height, 'job')}{span} on {count_text(gpus, 'GPU')}"
     if queues is None:
         return text
     wait = f"mean wait {_wait(queues)}" if queues.anyone_waits else "nobody waits"

@@ -74,7 +74,7 @@ def _waits(snapshot: ClusterSnapshot, order: QueueOrder) -> Floats:
     data = recent(snapshot)
     ready = data.table.select(ready_at()).to_series().to_numpy()
     start = simulate(in_queue_order(data, order, ready), order.rule).start
-    waits: Floats = np.maximum(start - ready, 0.0)
+    waits: Floats = np.maximum(start - ready, 0.0)[data.heads]
     return waits
 
 
@@ -83,5 +83,5 @@ def _starts_now(snapshot: ClusterSnapshot, order: QueueOrder) -> int:
     present = present_state(snapshot)
     ordered = in_queue_order(present, order, present.table["submitted"].to_numpy())
     now = simulate(ordered, order.rule, until=0.0).start
-    waiting = (present.table["state"] == "waiting").to_numpy()
+    waiting = (present.table["state"] == "waiting").to_numpy() & present.heads
     return int((now[waiting] <= 0.0).sum())

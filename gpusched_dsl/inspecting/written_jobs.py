@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from gpusched_dsl.inspecting.snapshot import ClusterSnapshot, SnapshotState
+from gpusched_dsl.inspecting.together import whole_jobs
 from gpusched_dsl.language.text.numbers import count_text
 
 ANY_TYPE, NO_DEMAND, OTHER_TEAM = "any_type", "no_demand", "others"
@@ -54,7 +55,7 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[
     hours = usual_hours(snapshot)
     waiting = snapshot.jobs_in(SnapshotState.WAITING)
     running = snapshot.jobs_in(SnapshotState.RUNNING)
-    if blocked := snapshot.jobs_in(SnapshotState.BLOCKED).height:
+    if blocked := whole_jobs(snapshot.jobs_in(SnapshotState.BLOCKED)).height:
         notes.append(f"{count_text(blocked, 'job')} that must not start yet")
     if limited := waiting.filter(pl.col("array_limit").is_not_null()).height:
         notes.append(f"limits of arrays with {count_text(limited, 'waiting task')}")
@@ -68,7 +69,7 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[
         if waiting.height < ended.height:
             notes.append(f"{count_text(ended.height - waiting.height, 'job')} that ended before the last {MOST_PAST}")
     start = float(waiting["submitted"].min()) if is_past else snapshot.now  # type: ignore[arg-type]
-    waiting = _in_pods(waiting, snapshot.pods)
+    waiting = _in_pods(_without_het_jobs(waiting, notes), snapshot.pods)
     queued, barred = _queued(waiting, nodes, hours, snapshot.now, is_past, shares, notes)
     begun, held = _running(running, nodes, hours, notes)
     on_closed = held.filter(pl.col("node").is_in(list(down)))
@@ -86,6 +87,15 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[
     )  # fmt: skip
     closed = on_closed["node"].unique(maintain_order=True).to_list()
     return WrittenJobs(jobs.select(JOB_COLUMNS), held, barred, closed, start, hours, is_past, notes)
+
+
+def _without_het_jobs(jobs: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """The jobs without those of several components that start together."""
+    several = (pl.col("het_job") != "") & (pl.len().over("het_job") > 1)
+    left_out = jobs.filter(several)["het_job"].n_unique()
+    if left_out:
+        notes.append(f"{count_text(left_out, 'het job')}, whose components start together")
+    return jobs.filter(~several)
 
 
 def _in_pods(jobs: pl.DataFrame, pods: Mapping[str, int]) -> pl.DataFrame:

@@ -182,13 +182,23 @@ def test_states_of_nodes_in_which_jobs_go_on() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"het_job_id": 7}, "it is a part of a heterogeneous job"),
         ({"tres_per_node": "", "tres_per_socket": "gres:gpu:1"}, "it requests GPUs per socket"),
         ({"tres_per_node": ""}, "it requests no GPU"),
     ],
 )
 def test_jobs_that_cannot_be_managed(change: dict[str, Any], reason: str) -> None:
     assert observation_of([{**JOBS_22[1], **change}], NODES_22, None).jobs["2"].unsupported == reason
+
+
+def test_a_component_of_a_het_job_is_left_out_and_occupies_its_gpus() -> None:
+    """It has the name that squeue shows; an array has no components, and a job that is none has a `het_job_id` of 0."""
+    components = [{**job, "het_job_id": 1, "het_job_offset": at} for at, job in enumerate(JOBS_22[:2])]
+    components[0] |= {"gres_detail": [], "tres_per_node": "gres:gpu:3"}
+    found = observation_of([*components, {**JOBS_22[1], "job_id": 3, "het_job_id": 0}], NODES_22, None).jobs
+    assert list(found) == ["1+0", "1+1", "3"]
+    reason = "it is a component of a het job, and its components start together"
+    assert [job.unsupported for job in found.values()] == [reason, reason, ""]
+    assert [dict(job.allocation) for job in found.values()] == [{"g1": 3, "g2": 3}, {}, {}]
 
 
 def test_a_job_that_was_put_back_is_not_released() -> None:

@@ -12,7 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from gpusched_dsl.explaining import free_room, gpu_demands, job_reason
+from gpusched_dsl.explaining import free_room, gpu_demands, job_reason, joint_room
 from gpusched_dsl.explaining.free_room import ClusterRoom, PlaceOptions
 from gpusched_dsl.explaining.job_reason import NEVER, NO_ROOM, ROOM, RUNS, JobAhead, JobReason, Resource
 
@@ -305,12 +305,13 @@ def test_json() -> None:
     assert written["free_together"] == {"GPU": 4.0}
 
 
-@pytest.mark.parametrize("module", [free_room, gpu_demands, job_reason])
+@pytest.mark.parametrize("module", [free_room, gpu_demands, job_reason, joint_room])
 def test_reasons_need_no_model_and_no_policy(module: ModuleType) -> None:
     """`inspect` explains clusters without a model: these files read arrays, and write texts."""
     allowed = (
         "gpusched_dsl.explaining.free_room",
         "gpusched_dsl.explaining.job_reason",
+        "gpusched_dsl.explaining.joint_room",
         "gpusched_dsl.ir.arrays",
         "gpusched_dsl.language.text.",
     )

@@ -25,6 +25,8 @@ class Job:
     estimate: float
     owner: str = ""
     after: list[int] = field(default_factory=list)
+    members: list[int] = field(default_factory=list)  # jobs that start together with it
+    is_member: bool = False
     start: float = math.nan
     places: dict[int, int] = field(default_factory=dict)
 
@@ -67,30 +69,35 @@ def one_pass(
     shadow: dict[str, float] = {}
     spare: dict[int, int] = {}
     for job in jobs:
-        if not math.isnan(job.start) or job.submitted > now or not set(job.after) <= done:
+        if not math.isnan(job.start) or job.submitted > now or not set(job.after) <= done or job.is_member:
             continue
-        total = job.gpus * max(job.nodes, 1)
-        if job.owner and sum(sum(r.places.values()) for r in running if r.owner == job.owner) + total > most:
+        parts = placing_order([job, *(jobs[at] for at in job.members)], nodes)
+        limited = [part for part in parts if part.owner]
+        total = sum(part.gpus * max(part.nodes, 1) for part in limited)
+        if limited and sum(sum(r.places.values()) for r in running if r.owner) + total > most:
             continue
-        end = now + job.estimate
-        room = {n: node.free for n, node in enumerate(nodes) if node.kind in job.kinds and node.kind not in barred}
+        kinds = frozenset().union(*(part.kinds for part in parts))
+        estimate = max(part.estimate for part in parts)
+        end = now + estimate
+        room = {n: node.free for n, node in enumerate(nodes) if node.kind in kinds and node.kind not in barred}
         usable = dict(room)
         for n in room:
             if end > shadow.get(nodes[n].kind, math.inf):
                 usable[n] = min(usable[n], spare.get(n, 10**9))
             if any(now < w[1] and end > w[0] for w in nodes[n].windows):
                 usable[n] = 0
-        places = choose(usable, job.gpus, job.nodes)
-        if places is not None:
-            job.start, job.places = now, places
-            running.append(job)
-            for n, g in places.items():
-                nodes[n].free -= g
-                if n in spare and end > shadow.get(nodes[n].kind, math.inf):
-                    spare[n] -= g
+        found = choose_all(usable, parts, nodes)
+        if found is not None:
+            for part, places in zip(parts, found, strict=True):
+                part.start, part.places = now, places
+                running.append(part)
+                for n, g in places.items():
+                    nodes[n].free -= g
+                    if n in spare and end > shadow.get(nodes[n].kind, math.inf):
+                        spare[n] -= g
         elif rule == "strict":
-            barred |= job.kinds
-        elif rule == "easy" and not job.kinds & set(shadow):
+            barred |= kinds
+        elif rule == "easy" and not kinds & set(shadow):
             later = dict(room)
             ends = [(r.start + r.estimate, 0, r.places) for r in sorted(running, key=lambda r: r.start + r.estimate)]
             openings = sorted({w[1] for n in room for w in nodes[n].windows if w[1] > now})
@@ -101,14 +108,37 @@ def one_pass(
                 if freed and not set(freed) & set(later):
                     continue
                 time = max(moment, now)
-                closed = {n for n in room if any(time < w[1] and time + job.estimate > w[0] for w in nodes[n].windows)}
-                reserved = choose({n: 0 if n in closed else g for n, g in later.items()}, job.gpus, job.nodes)
+                closed = {n for n in room if any(time < w[1] and time + estimate > w[0] for w in nodes[n].windows)}
+                reserved = choose_all({n: 0 if n in closed else g for n, g in later.items()}, parts, nodes)
                 if reserved is not None:
-                    for kind in job.kinds:
+                    for kind in kinds:
                         shadow[kind] = time
-                    for n, g in reserved.items():
-                        spare[n] = later[n] - g
+                    for places in reserved:
+                        for n, g in places.items():
+                            later[n] -= g
+                            spare[n] = later[n]
                     break
+
+
+def placing_order(parts: list[Job], nodes: Sequence[Node]) -> list[Job]:
+    """Fewest nodes that suit first, then those with a number of nodes, then the most GPUs."""
+    suits = [sum(node.kind in part.kinds for node in nodes) for part in parts]
+    order = sorted(range(len(parts)), key=lambda at: (suits[at], parts[at].nodes == 0, -parts[at].gpus, at))
+    return [parts[at] for at in order]
+
+
+def choose_all(usable: dict[int, int], parts: list[Job], nodes: Sequence[Node]) -> list[dict[int, int]] | None:
+    """The nodes of jobs that start together, one after another; None unless all have a place."""
+    left, found = dict(usable), []
+    for part in parts:
+        own = {n: g for n, g in left.items() if nodes[n].kind in part.kinds}
+        places = choose(own, part.gpus, part.nodes)
+        if places is None:
+            return None
+        for n, g in places.items():
+            left[n] -= g
+        found.append(places)
+    return found
 
 
 def choose(usable: dict[int, int], gpus: int, wanted: int) -> dict[int, int] | None:

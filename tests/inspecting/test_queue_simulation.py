@@ -24,7 +24,9 @@ NOW = 1_000_000.0
 KINDS = ("a", "b", "c")
 
 
-def drawn(seed: int) -> tuple[ClusterSnapshot, list[plain_queue.Node], list[plain_queue.Job], int]:
+def drawn(
+    seed: int, *, together: bool = False
+) -> tuple[ClusterSnapshot, list[plain_queue.Node], list[plain_queue.Job], int]:
     """A snapshot, and the same nodes and jobs for the reference, with all lengths equal to the limits."""
     draw = Random(seed)
     nodes = [plain_queue.Node(draw.choice((2, 4, 8)), draw.choice(KINDS)) for _ in range(draw.choice((1, 2, 3, 7)))]
@@ -52,12 +54,15 @@ def drawn(seed: int) -> tuple[ClusterSnapshot, list[plain_queue.Node], list[plai
             for n, g in places.items():
                 used[n] += g
         jobs.append(job)
+    if together:
+        join(jobs, draw)
     limits = [{"scope": "team", "owner": "x", "gpus": most}] if most else []
+    het_job = {at: f"het {head}" for head, job in enumerate(jobs) if job.members for at in (head, *job.members)}
     snapshot = ClusterSnapshot(
         "drawn",
         NOW,
         frame([{"node": f"n{at}", "gpus": n.gpus, "gpu_type": n.kind} for at, n in enumerate(nodes)], NODE_COLUMNS),
-        frame([row(at, job) for at, job in enumerate(jobs)], JOB_COLUMNS),
+        frame([row(at, job, het_job) for at, job in enumerate(jobs)], JOB_COLUMNS),
         frame(
             [
                 {"reservation": f"r{at}", "nodes": [f"n{node}"], "start": NOW + start, "end": NOW + end}
@@ -70,7 +75,19 @@ def drawn(seed: int) -> tuple[ClusterSnapshot, list[plain_queue.Node], list[plai
     return snapshot, nodes, jobs, most
 
 
-def row(at: int, job: plain_queue.Job) -> dict[str, object]:
+def join(jobs: list[plain_queue.Job], draw: Random) -> None:
+    """Let some waiting jobs start together with later ones; all wait for what one of them comes after."""
+    free = [at for at, job in enumerate(jobs) if math.isnan(job.start) and (not job.after or draw.random() < 0.3)]
+    while len(free) > 1:
+        count = draw.choice((1, 2, 2, 3))
+        head, *members = free[:count]
+        free = free[count:]
+        jobs[head].members = members
+        for at in members:
+            jobs[at].is_member = True
+
+
+def row(at: int, job: plain_queue.Job, het_job: dict[int, str]) -> dict[str, object]:
     runs = not math.isnan(job.start)
     return {
         "job": str(at),
@@ -79,6 +96,7 @@ def row(at: int, job: plain_queue.Job) -> dict[str, object]:
         "nodes": job.nodes,
         "gpu_types": sorted(job.kinds),
         "team": job.owner,
+        "het_job": het_job.get(at, ""),
         "after": [str(other) for other in job.after],
         "priority": -float(at),
         "submitted": NOW + job.submitted,
@@ -91,10 +109,11 @@ def row(at: int, job: plain_queue.Job) -> dict[str, object]:
 
 @pytest.mark.parametrize("rule", list(QueueRule))
 @pytest.mark.parametrize("part", range(5))
-def test_starts_equal_those_of_the_plain_queue(rule: QueueRule, part: int) -> None:
+@pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])
+def test_starts_equal_those_of_the_plain_queue(rule: QueueRule, part: int, together: bool) -> None:
     differing = 0
     for seed in range(40 * part, 40 * part + 40):
-        snapshot, nodes, jobs, most = drawn(seed)
+        snapshot, nodes, jobs, most = drawn(seed, together=together)
         data = present_state(snapshot)
         found = simulate(data, rule)
         order = [int(name[1:]) for name in data.node_names]
@@ -102,6 +121,9 @@ def test_starts_equal_those_of_the_plain_queue(rule: QueueRule, part: int) -> No
         for at, hopeless in enumerate(data.hopeless):
             if hopeless:
                 expected[at].submitted = math.inf
+        for job in expected:
+            job.submitted = max([job.submitted, *(expected[at].submitted for at in job.members)])
+            job.after = [*job.after, *(other for at in job.members for other in expected[at].after)]
         plain_queue.run([nodes[n] for n in order], expected, most, rule.value)
         np.testing.assert_allclose(found.start, [job.start for job in expected], atol=1e-9, err_msg=f"seed {seed}")
         for at, job in enumerate(expected):

@@ -18,10 +18,13 @@ MOST_TASKS = 20_000  # of one array that are read together; the others follow wh
 
 
 def name_of(record: Mapping[str, Any]) -> str:
-    """The name of a job: its id, or array and task. The tasks that still wait in one record have that of the array.
+    """The name of a job: its id, array and task, or het job and component, as squeue writes them. The tasks that still
+    wait in one record have that of the array.
 
     Raises UnknownJson for a record without an id.
     """
+    if het := whole(record, "het_job_id"):
+        return f"{het}+{whole(record, 'het_job_offset') or 0}"
     array, task = whole(record, "array_job_id"), whole(record, "array_task_id")
     if array and task is not None:
         return f"{array}_{task}"

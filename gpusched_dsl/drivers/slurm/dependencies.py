@@ -37,6 +37,8 @@ def _named(kind: str, id: str, task: str | None, job: ObservedJob, jobs: Mapping
     own = job.name.partition("_")[2]
     if kind == "aftercorr" and task == "*" and own:
         return [f"{id}_{own}"]
+    if task is None and (components := [name for name in jobs if name.startswith(f"{id}+")]):
+        return [name for name in components if not jobs[name].state.has_ended]
     if task == "*":
         return [name for name, other in jobs.items() if name.startswith(f"{id}_") and not other.state.has_ended]
     return [id if task is None else f"{id}_{task}"]
@@ -45,12 +47,17 @@ def _named(kind: str, id: str, task: str | None, job: ObservedJob, jobs: Mapping
 def _earlier(job: ObservedJob, jobs: Mapping[str, ObservedJob]) -> list[str]:
     """The jobs of the same user and name that were submitted before."""
     mine = (job.fields["user"], job.fields["job_name"])
-    number = int(job.name.partition("_")[0])
+    number = _number(job.name)
     return [
         name
         for name, other in jobs.items()
         if not other.state.has_ended
         and (other.fields.get("user"), other.fields.get("job_name")) == mine
-        and name.partition("_")[0].isdecimal()
-        and int(name.partition("_")[0]) < number
+        and -1 < _number(name) < number
     ]
+
+
+def _number(name: str) -> int:
+    """The number of a job, of the array of a task, or of the het job of a component; -1 for a record without one."""
+    found = re.match(r"\d+", name, re.ASCII)
+    return -1 if found is None else int(found[0])

@@ -148,6 +148,8 @@ def _job(record: Mapping[str, Any], now: float, misfits: SlurmDemands) -> Observ
     has_run = state not in (JobState.PENDING, JobState.BLOCKED)
     occupied = hosts(text(record, "nodes")) if has_run else ()
     wanted, unsupported = _requested_gpus(record)
+    if whole(record, "het_job_id") and not unsupported:
+        unsupported = "it is a component of a het job, and its components start together"
     used = dict(zip(occupied, gpus_on(record, occupied, wanted.count), strict=True))
     if is_exclusive(record):
         used = {node: max(gpus, misfits.gpus_of(node)) for node, gpus in used.items()}
@@ -258,8 +260,6 @@ def _begins_later(record: Mapping[str, Any], reason: str, now: float) -> bool:
 def _requested_gpus(record: Mapping[str, Any]) -> tuple[GpuCount, str]:
     """The GPUs that a job requests in all, and why the job cannot be managed, else ""."""
     nodes, tasks = whole(record, "node_count") or 1, whole(record, "tasks") or 1
-    if whole(record, "het_job_id"):
-        return GpuCount(), "it is a part of a heterogeneous job"
     slices = 0
     for key, times in (("tres_per_job", 1), ("tres_per_node", nodes), ("tres_per_task", tasks), ("tres_req_str", 1)):
         if key == "tres_req_str" and "gpu" in text(record, "tres_per_socket"):

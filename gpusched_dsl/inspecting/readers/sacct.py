@@ -18,6 +18,7 @@ from gpusched_dsl.inspecting.array_tasks import split_arrays
 from gpusched_dsl.inspecting.inferring import infer_nodes
 from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, ClusterSnapshot, SnapshotState, complete
 from gpusched_dsl.inspecting.stated_nodes import StatedNodes
+from gpusched_dsl.inspecting.together import blocked_together
 from gpusched_dsl.language.text.numbers import count_text
 
 _MORE: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -26,6 +27,7 @@ _MORE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _RUNNING = ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING")
 _WAITING = ("PENDING", "REQUEUED", "REQUEUE_FED")
 _BLOCKED = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+_COMPONENT = r"^(\d+)\+\d+$"
 # Reasons of pending jobs that no free GPU would start.
 _BLOCKED_BY = (
     "Dependency", "DependencyNeverSatisfied", "JobHeldUser", "JobHeldAdmin", "BeginTime", "JobArrayTaskLimit",
@@ -53,7 +55,7 @@ def read_sacct(raw: Raw, zone: str = "UTC", separator: str = "|", stated: Stated
             Fault("GSM2018", message, notes=notes, help="add `ReqTRES` and `AllocTRES` to the format of sacct")
         )
     now = _latest(rows)
-    jobs = split_arrays(_columns(rows))
+    jobs = blocked_together(_with_het_jobs(split_arrays(_columns(rows))))
     types, jobs = jobs["types"], complete(jobs, JOB_COLUMNS)
     nodes, how = infer_nodes(jobs, types) if stated is None else (stated.for_jobs(jobs, types), "")
     unread = [dropped_text(each) for each in rows.dropped.values()]
@@ -166,6 +168,16 @@ def _columns(rows: SelectedRows) -> pl.DataFrame:
         *(() if constraints is None else (constraints.alias("features"),)),
         *_places(table),
     )
+
+
+def _with_het_jobs(jobs: pl.DataFrame) -> pl.DataFrame:
+    """The het job of each component, `7+1`. A job `7` beside it is its first component, which has lost its `+0`."""
+    het = jobs["job"].str.extract(_COMPONENT, 1)
+    lacks_number = het.is_null() & jobs["job"].is_in(het.drop_nulls().implode())
+    first = pl.format("{}+0", "job").is_in(jobs["job"].implode()).not_()
+    return jobs.with_columns(
+        pl.when(pl.Series(lacks_number) & first).then(pl.format("{}+0", "job")).otherwise("job").alias("job")
+    ).with_columns(pl.col("job").str.extract(_COMPONENT, 1).fill_null("").alias("het_job"))
 
 
 def _all_of(constraints: pl.Series) -> pl.Series:

@@ -43,6 +43,7 @@ from gpusched_dsl.inspecting.snapshot import (
     complete,
     frame,
 )
+from gpusched_dsl.inspecting.together import blocked_together
 
 _WAIT = 120.0  # s for each command: a history of weeks takes longer than a list of jobs
 
@@ -178,7 +179,7 @@ def _job_table(records: SlurmRecords) -> pl.DataFrame:
     rows = table.select("job", "state", "user", "name", "submitted", "_after").to_dicts()
     after = dependencies_of(rows, records.raw_ids, records.unread)
     table = table.with_columns(pl.Series("after", after, dtype=pl.List(pl.String)))
-    return complete(table, JOB_COLUMNS)
+    return complete(blocked_together(table), JOB_COLUMNS)
 
 
 def _waits_in_reservation(jobs: pl.DataFrame) -> bool:

@@ -127,6 +127,9 @@ class SlurmRecords:
             limit = whole(record, "array_max_tasks") or None
             if task is not None:
                 self.raw_ids[str(raw)] = name
+        het = whole(record, "het_job_id")
+        if het:
+            self.raw_ids[str(raw)] = name
         partitions = items(record, "partition")
         if is_exclusive(record) and not ran:
             each = self._whole_nodes(each, partitions)
@@ -144,8 +147,6 @@ class SlurmRecords:
         asked = hosts(asked_nodes(record))
         if text(record, "licenses"):
             self.unread.add("job", name, "licences are not simulated")
-        if whole(record, "het_job_id"):
-            self.unread.add("job", name, "parts of heterogeneous jobs are taken as single jobs")
         return {
             "job": name, "state": state.value, "outcome": _outcome(record) if state is SnapshotState.ENDED else "",
             "gpus": each, "nodes": count, "gpu_types": sorted(kinds), "features": self._features(record, name),
@@ -154,7 +155,8 @@ class SlurmRecords:
             "cpus": None if cpus is None else cpus / max(count, 1),
             "memory": None if memory is None else memory / GIBIBYTE, "user": text(record, "user_name"),
             "team": text(record, "account"), "qos": text(record, "qos"), "name": text(record, "name"),
-            "array_limit": limit, "priority": priority, "submitted": date(record, "submit_time"), "eligible": later,
+            "het_job": str(het) if het else "", "array_limit": limit,
+            "priority": priority, "submitted": date(record, "submit_time"), "eligible": later,
             "started": start, "ended": end,
             "duration": None if start is None else max((self.now if end is None else end) - start, 0.0),
             "limit": longest,
@@ -242,10 +244,10 @@ def _outcome(record: Mapping[str, Any]) -> str:
 def dependencies_of(jobs: Sequence[Mapping[str, Any]], raw_ids: Mapping[str, str], unread: LeftOut) -> list[list[str]]:
     """For each job (a row with `_after`, and arrays split into tasks) the jobs that must end first."""
     present = [str(row["job"]) for row in jobs if row["state"] != SnapshotState.ENDED.value]
-    known, tasks = set(present), dict[str, list[str]]()
+    known, tasks = set(present), dict[str, list[str]]()  # of an array, or components of a het job
     for name in present:
-        if "_" in name:
-            tasks.setdefault(name.partition("_")[0], []).append(name)
+        if "_" in name or "+" in name:
+            tasks.setdefault(re.split("[_+]", name)[0], []).append(name)
     chains = _chains(jobs)
     found = []
     for row in jobs:

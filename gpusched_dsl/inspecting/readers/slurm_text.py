@@ -15,7 +15,8 @@ _JOB_KEYS: Mapping[str, str] = {
     "Account": "account", "QOS": "qos", "JobState": "job_state", "Reason": "state_reason", "Dependency": "dependency",
     "Priority": "priority", "Partition": "partition", "ReqNodeList": "required_nodes", "ExcNodeList": "excluded_nodes",
     "NodeList": "nodes", "NumNodes": "node_count", "NumCPUs": "cpus", "NumTasks": "tasks", "Features": "features",
-    "Licenses": "licenses", "Reservation": "resv_name", "HetJobId": "het_job_id", "TresPerJob": "tres_per_job",
+    "Licenses": "licenses", "Reservation": "resv_name", "HetJobId": "het_job_id", "HetJobOffset": "het_job_offset",
+    "TresPerJob": "tres_per_job",
     "TresPerNode": "tres_per_node", "TresPerTask": "tres_per_task", "TresPerSocket": "tres_per_socket",
     "AdminComment": "admin_comment",
 }  # fmt: skip
@@ -56,7 +57,16 @@ def job_records(text: str, zone: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for values in lines_of(text, "JobId"):
         record: dict[str, Any] = {key: values[name] for name, key in _JOB_KEYS.items() if values.get(name)}
-        for key in ("job_id", "array_job_id", "array_max_tasks", "priority", "cpus", "tasks", "het_job_id"):
+        for key in (
+            "job_id",
+            "array_job_id",
+            "array_max_tasks",
+            "priority",
+            "cpus",
+            "tasks",
+            "het_job_id",
+            "het_job_offset",
+        ):
             if key in record:
                 record[key] = int(record[key]) if record[key].isdigit() else record[key]
         least, _, most = values.get("NumNodes", "").partition("-")
