@@ -7,10 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.campaigns.plan import CampaignPlan
-from gpusched_dsl.campaigns.results import factor_units, is_finished, results_table, units_of
-from gpusched_dsl.campaigns.summary import cell_columns, heading_with_unit, shown_measures
-from gpusched_dsl.campaigns.tasks import RunRecord
+from gpusched_dsl.campaigns.results import CampaignResults
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.blocks.campaigns.constants import plain_text
 from gpusched_dsl.language.text.counting import count_text
@@ -19,25 +16,28 @@ from gpusched_dsl.reporting.bootstrap import CONFIDENCE, LEAST_DRAWS
 from gpusched_dsl.reporting.figures.bars import BarsFigure, comparison_bars
 from gpusched_dsl.reporting.figures.figure import Figure
 from gpusched_dsl.reporting.figures.lines_figure import FactorLine, LinesFigure
+from gpusched_dsl.reporting.grid import unit_heading
 
 LEAST_VALUES = 3  # of a factor for lines
 MOST_BARS = 30  # of one figure
 MOST_FIGURES = 24
 
 
-def campaign_figures(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> tuple[list[Figure], int]:
-    """Return the figures of the runs that are finished, at most `MOST_FIGURES`, and how many there would be."""
-    table = results_table(plan, records)
-    measures = shown_measures(plan, records, table)
-    units = {**units_of(records), **factor_units(plan)}
-    done = table.filter(is_finished())
-    columns = [name for name in cell_columns(plan, table) if done[name].n_unique() > 1]
+def campaign_figures(results: CampaignResults) -> list[Figure]:
+    """Return the figures of the runs that are finished, at most `MOST_FIGURES`."""
+    return first_figures(results)[0]
+
+
+def first_figures(results: CampaignResults) -> tuple[list[Figure], int]:
+    """Return the same, and how many there would be."""
+    done, units = results.finished, results.units
+    columns = [name for name in results.cells if done[name].n_unique() > 1]
     over = line_factor(done, columns)
     others = [name for name in columns if name != over and not _follows(done, name, over)]
     found: list[Figure] = []
     count = 0
-    for measure in measures:
-        rows = _per_seed(done.filter(pl.col(measure).is_finite()), measure, cell_columns(plan, table))
+    for measure in results.shown:
+        rows = _per_seed(done.filter(pl.col(measure).is_finite()), measure, results.cells)
         cells = _cells(rows, others, units)
         if not cells:
             continue
@@ -114,9 +114,9 @@ def _lines(rows: pl.DataFrame, measure: str, over: str, heading: str, units: Map
     order = {method: at for at, method in enumerate(rows["method"].unique(maintain_order=True))}
     unit = units.get(measure, "")
     return LinesFigure(
-        title=f"{heading} [{unit}]" if unit else heading,
+        title=unit_heading(heading, unit),
         note=_note(counts),
-        factor=heading_with_unit(over, units),
+        factor=unit_heading(over, units.get(over, "")),
         unit=unit,
         lines=[FactorLine.of(*line) for line in sorted(lines, key=lambda line: order[line[0]])],
     )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import starmap
 
 import polars as pl
 
-from gpusched_dsl.campaigns.campaign_figures import campaign_figures
-from gpusched_dsl.campaigns.plan import CampaignPlan
-from gpusched_dsl.campaigns.results import MISSING, factor_units, is_finished, results_table, units_of
-from gpusched_dsl.campaigns.summary import cell_columns, heading_with_unit, shortfalls, shown_measures, summary_grid
-from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
+from gpusched_dsl.campaigns.campaign_figures import first_figures
+from gpusched_dsl.campaigns.claims.section import claims_sections
+from gpusched_dsl.campaigns.results import CampaignResults
+from gpusched_dsl.campaigns.tasks import FAILED
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import number_text, seconds_text
 from gpusched_dsl.reporting.bootstrap import LEAST_DRAWS
@@ -26,36 +25,32 @@ WORDS = {
 }  # fmt: skip
 
 
-def campaign_page(plan: CampaignPlan, records: Mapping[str, RunRecord], more: Sequence[PageSection] = ()) -> str:
-    """Return the HTML of a campaign, with further sections behind its results."""
-    title = plan.name if plan.campaign.doc is None else f"{plan.name}: {plan.campaign.doc}"
-    return render(title, [_section(plan, records), *more])
+def campaign_page(results: CampaignResults) -> str:
+    """Return the HTML of a campaign: figures, means, differences of methods, all runs, and published claims.
+
+    Claims are those in `paper.claims.toml` beside the file `paper.gsm`. Raises DiagnosticError (GSM5313) for them.
+    """
+    return render(results.title, [campaign_section(results), *claims_sections(results)])
 
 
-def _section(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> PageSection:
-    table = results_table(plan, records)
-    figures, count = campaign_figures(plan, records)
-    summary = _summary(plan, records, table)
+def campaign_section(results: CampaignResults) -> PageSection:
+    """Return the results of a campaign as a section."""
+    figures, count = first_figures(results)
+    summary = _summary(results)
     if len(figures) < count:
         summary.append(("figures", f"the first {len(figures)} of {count}; `--only` selects others"))
-    notes = [*_failure_notes(table), *starmap(PageNote, shortfalls(plan, records).items())]
-    tables = [
-        grid_table("Means", summary_grid(plan, records), is_open=True),
-        *_differences(plan, records, table),
-        _all_runs(plan, records, table),
-    ]
+    notes = [*_failure_notes(results.table), *starmap(PageNote, results.shortfalls.items())]
+    tables = [grid_table("Means", results.grid(), is_open=True), *_differences(results), _all_runs(results)]
     return PageSection("Results", summary, notes, figures, tables)
 
 
-def _summary(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> list[tuple[str, str]]:
-    states = table["state"].to_list()
-    counts = [f"{states.count(state)} {state}" for state in (DONE, FAILED, MISSING) if state in states]
-    spent = sum(records[run.key].seconds for run in plan.runs if run.key in records)
-    seeds = table["seed"].n_unique()
-    lines = [("runs", f"{len(states)}: {', '.join(counts)}"), ("computing", seconds_text(spent))]
+def _summary(results: CampaignResults) -> list[tuple[str, str]]:
+    counts = ", ".join(f"{count} {state}" for state, count in results.counts.items())
+    lines = [("runs", f"{len(results.rows)}: {counts}"), ("computing", seconds_text(results.spent))]
+    seeds = results.table["seed"].n_unique()
     if seeds > 1:
         lines.append(("seeds", str(seeds)))
-    return [*lines, ("methods", ", ".join(table["method"].unique(maintain_order=True)))]
+    return [*lines, ("methods", ", ".join(results.table["method"].unique(maintain_order=True)))]
 
 
 def _failure_notes(table: pl.DataFrame) -> Iterator[PageNote]:
@@ -68,23 +63,21 @@ def _failure_notes(table: pl.DataFrame) -> Iterator[PageNote]:
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _differences(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> Iterator[PageTable]:
+def _differences(results: CampaignResults) -> Iterator[PageTable]:
     """Yield the differences of every method from the first one, by cell and measure, if there are several methods."""
-    methods = table["method"].unique(maintain_order=True).to_list()
+    methods = results.table["method"].unique(maintain_order=True).to_list()
     if len(methods) < 2:
         return
-    units = {**units_of(records), **factor_units(plan)}
-    columns = cell_columns(plan, table)
-    done = table.filter(is_finished())
-    rows: list[list[str]] = []
+    columns, done = results.cells, results.finished
     cells = done.partition_by(columns, maintain_order=True) if columns and len(done) else [done]
-    for measure in shown_measures(plan, records, table):
+    rows: list[list[str]] = []
+    for measure in results.shown:
         for part in cells:
-            rows += _cell_differences(part, columns, measure, methods[0], units)
+            rows += _cell_differences(part, columns, measure, methods[0], results.heading(measure))
     if not rows:
         return
     headings = [
-        *(heading_with_unit(name, units) for name in columns),
+        *map(results.heading, columns),
         "measure",
         "method",
         f"minus {methods[0]}",
@@ -93,13 +86,13 @@ def _differences(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl
     title = f"Differences from {methods[0]} at equal seeds"
     if len(rows) > MOST_DIFFERENCES:
         title += f", the first {MOST_DIFFERENCES:,} of {len(rows):,}"
-    numbers = frozenset(at for at, name in enumerate(columns) if table.schema[name].is_numeric())
+    numbers = frozenset(at for at, name in enumerate(columns) if results.table.schema[name].is_numeric())
     numbers |= {len(columns) + 2, len(columns) + 3}
     yield PageTable(title, [*headings, "verdict"], rows[:MOST_DIFFERENCES], numbers)
 
 
 def _cell_differences(
-    part: pl.DataFrame, columns: Sequence[str], measure: str, baseline: str, units: Mapping[str, str]
+    part: pl.DataFrame, columns: Sequence[str], measure: str, baseline: str, heading: str
 ) -> Iterator[list[str]]:
     """Yield a row for each method; repeats of a seed count as their mean."""
     values = part.group_by("method", "seed", maintain_order=True).agg(pl.col(measure).mean())
@@ -110,7 +103,7 @@ def _cell_differences(
         shown = [cell(part[name][0]) for name in columns]
         low, high = ("", "") if pair.interval is None else map(_number, pair.interval)
         interval = f"{low} to {high}" if pair.interval is not None else ""
-        yield [*shown, heading_with_unit(measure, units), pair.method, _number(pair.mean), interval, _verdict(pair)]
+        yield [*shown, heading, pair.method, _number(pair.mean), interval, _verdict(pair)]
 
 
 def _verdict(pair: PairedDifference) -> str:
@@ -122,10 +115,10 @@ def _number(value: float | None) -> str:
     return "" if value is None else number_text(float(f"{value:.5g}"))
 
 
-def _all_runs(plan: CampaignPlan, records: Mapping[str, RunRecord], table: pl.DataFrame) -> PageTable:
-    units = {**units_of(records), **factor_units(plan)}
+def _all_runs(results: CampaignResults) -> PageTable:
+    table = results.table
     shown = [name for name in table.columns if name != "key" and not table[name].is_null().all()]
     rows = [[cell(value) for value in row] for row in table.head(MOST_RUNS).select(shown).rows()]
     numbers = frozenset(at for at, name in enumerate(shown) if table.schema[name].is_numeric())
     title = "All runs" if len(table) <= MOST_RUNS else f"Runs, the first {MOST_RUNS:,} of {len(table):,}"
-    return PageTable(title, [heading_with_unit(name, units) for name in shown], rows, numbers)
+    return PageTable(title, list(map(results.heading, shown)), rows, numbers)

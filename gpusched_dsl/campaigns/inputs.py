@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
-from gpusched_dsl.campaigns.extensions import Extensions
 from gpusched_dsl.compiling.build import Permissions
+from gpusched_dsl.compiling.passes.added import PASSES_GROUP, TIGHTENINGS_GROUP
+from gpusched_dsl.data.formats.registry import FORMATS_GROUP, GENERATORS_GROUP
 from gpusched_dsl.data.sources.files import DataFile, FileLimits
 from gpusched_dsl.data.sources.reader import FileReader
 from gpusched_dsl.data.sources.sqlite_files import LOGS
+from gpusched_dsl.ir.definitions.kinds import GROUP as DEFINITIONS
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
 from gpusched_dsl.language.blocks.campaigns.methods import START
+from gpusched_dsl.language.blocks.policies.rule_table import GROUP as RULES
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.distributions import GROUP as DISTRIBUTIONS
+from gpusched_dsl.language.entry_points import providers
 from gpusched_dsl.language.parsing.lexing import lex
 from gpusched_dsl.language.scenarios.assignments import FileAssignment
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
@@ -26,9 +31,13 @@ from gpusched_dsl.policies.generic.catalogue import GENERIC
 from gpusched_dsl.policies.library import find_policy
 from gpusched_dsl.version import __version__
 from gpusched_dsl.workflows.text_start import start_of_text
+from gsdsl_backends.registry import GROUP as BACKENDS
 from gsdsl_backends.registry import backend, solver_names
 
 CHUNK = 1 << 20
+NAMED = (FORMATS_GROUP, GENERATORS_GROUP, DISTRIBUTIONS)  # a text that uses an addition has its name
+OF_ALL_RUNS = (DEFINITIONS, PASSES_GROUP, TIGHTENINGS_GROUP)  # a text does not name them
+POLICY = "policy"
 SQLITE = b"SQLite format 3"  # the first bytes of a database
 MISSING = "missing"
 POLICY_OPTIONS = ("fallback", START)  # options of a method that may name a policy
@@ -45,7 +54,7 @@ class InputHashes:
         self._files: dict[Path, str] = {}
         self._versions: dict[str, dict[str, str]] = {}
         self._block_words: dict[str, set[str]] = {}  # by kind and name of the block
-        self._extensions = Extensions()
+        self._extensions = {group: providers(group) for group in (*NAMED, *OF_ALL_RUNS, RULES, BACKENDS)}
 
     @cached_property
     def texts(self) -> str:
@@ -92,10 +101,23 @@ class InputHashes:
         held = find_policy(self.workspace, run.method, self._scenario(run)[0])
         if held is not None:
             names += _members(list(_inheritance_chain(held[0].policies, run.method)))
-        found = {"gsdsl": __version__, **self._extensions.versions(self._words(run), names)}
+        found = {"gsdsl": __version__, **self._extension_versions(self._words(run), names)}
         for name in names:
             if name in solver_names():
                 found |= self._backend_versions(name)
+        return found
+
+    def _extension_versions(self, words: Collection[str], methods: Collection[str]) -> dict[str, str]:
+        """Return the versions of the packages that add to the language, to data or to solving what a run may use.
+
+        `words` are those of its blocks, `methods` its solvers and policies. Rules count for all runs of policies.
+        """
+        found: dict[str, str] = {}
+        for group, additions in self._extensions.items():
+            for name, (package, version) in additions.items():
+                is_used = {BACKENDS: name in methods, RULES: POLICY in words}.get(group, name in words)
+                if is_used or group in OF_ALL_RUNS:
+                    found[package] = version
         return found
 
     def _words(self, run: GridRun) -> set[str]:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
 from gpusched_dsl.campaigns.code_fingerprint import PIN, code_fingerprint
 from gpusched_dsl.campaigns.inputs import InputHashes
-from gpusched_dsl.campaigns.selection import is_value
 from gpusched_dsl.campaigns.tasks import FORMAT, OptionValue, Task, TextSource
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.campaigns.campaign import CheckedCampaign, check_campaign
-from gpusched_dsl.language.blocks.campaigns.constants import Value, value_text
+from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, Word, value_text
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
 from gpusched_dsl.language.blocks.campaigns.methods import START
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.units import Unit, convertible, parse_unit_text
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.reporting.runs.metrics import METRICS
 from gpusched_dsl.solving.methods import known_methods
@@ -64,6 +66,11 @@ class CampaignPlan:
     def complete(self) -> CampaignPlan:
         """Return the plan of the complete campaign."""
         return self.whole or self
+
+    @property
+    def factors(self) -> list[str]:
+        """Return the names that vary."""
+        return [name for factor in self.campaign.factors for name in factor.names]
 
     @cached_property
     def by_key(self) -> dict[str, PlannedRun]:
@@ -115,7 +122,7 @@ def columns_of(run: GridRun) -> dict[str, str]:
 def _matches(run: GridRun, selected: Mapping[str, Sequence[str]], firsts: Mapping[str, Value]) -> bool:
     columns: dict[str, Value | str] = {**columns_of(run), **run.factors}
     return all(
-        name in columns and any(is_value(columns[name], wanted, firsts.get(name)) for wanted in values)
+        name in columns and any(_is_value(columns[name], wanted, firsts.get(name)) for wanted in values)
         for name, values in selected.items()
     )
 
@@ -198,3 +205,35 @@ def _plan_run(run: GridRun, hashes: InputHashes, source: TextSource) -> PlannedR
         method=run.method, options=options, settings=dict(run.settings), seed=run.seed, code=code,
     )  # fmt: skip
     return PlannedRun(run, task, pins)
+
+
+_NUMBER = re.compile(r"([^\s\[\]]+)\s*(?:\[([^\[\]]+)\])?")
+
+
+def _is_value(value: Value | str, wanted: str, first: Value | None = None) -> bool:
+    """Whether `wanted` states this value of a factor or a column.
+
+    A number without a unit is in that of the factor's first value, as results show it.
+    """
+    text = value if isinstance(value, str) else value_text(value)
+    if wanted in (text, text.strip('"')) or (isinstance(value, Word) and wanted == value.content):
+        return True
+    if not isinstance(value, Quantity):
+        return isinstance(value, bool) and wanted.lower() == text  # `True`, as tables of other programs show it
+    fits = isinstance(first, Quantity) and convertible(value.unit, first.unit)
+    stated = _quantity(wanted, first.unit if fits and isinstance(first, Quantity) else value.unit)
+    if stated is None or not convertible(stated.unit, value.unit):
+        return False
+    return stated.number_in(value.unit) == value.number
+
+
+def _quantity(text: str, unit: Unit) -> Quantity | None:
+    """Return the number in a text such as `90` or `1.5[h]`, without a unit in the given one; None for other texts."""
+    found = _NUMBER.fullmatch(text.strip())
+    if found is None:
+        return None
+    try:
+        number = Fraction(repr(float(found[1])))  # by a float, since `1e-99999999` would take minutes
+        return Quantity(number, unit if found[2] is None else parse_unit_text(found[2]))
+    except ValueError:
+        return None

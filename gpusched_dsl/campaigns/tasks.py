@@ -85,6 +85,12 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.state == FAILED
 
     @property
+    def failure(self) -> tuple[str, str] | None:
+        """Return the code and the message of the first error of a failed run; None if it is unknown."""
+        errors = [each for each in self.diagnostics if each.severity == "error"] or self.diagnostics
+        return (errors[0].code, errors[0].message) if self.failed and errors else None
+
+    @property
     def shortfall(self) -> str:
         """Return the status of a run that ended before its jobs, or of a solve without a solution; else nothing."""
         unsolved = self.status in UNSOLVED or (self.status == "limit" and self.objective is None)

@@ -5,23 +5,16 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
-from gpusched_dsl.campaigns.campaign import (
-    CampaignProgress,
-    CampaignRun,
-    missing_runs,
-    progress_of,
-    run_campaign,
-)
+from gpusched_dsl.campaigns.campaign import CampaignProgress, run_campaign
 from gpusched_dsl.campaigns.lockfile import verify
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun, columns_of, make_plan
-from gpusched_dsl.campaigns.results import results_table, write_results
+from gpusched_dsl.campaigns.results import MISSING, CampaignResults
 from gpusched_dsl.campaigns.store import HEADER, Store
-from gpusched_dsl.campaigns.summary import failure_lines, shortfall_lines, status_lines, summary_grid
-from gpusched_dsl.campaigns.tasks import RunRecord
+from gpusched_dsl.campaigns.tasks import FAILED
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_figures, check_targets, write_document, write_figures
@@ -32,7 +25,6 @@ from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.compiling.evaluation.limits import GIB
 from gpusched_dsl.engines.choose import choose_engine
 from gpusched_dsl.engines.local import cores
-from gpusched_dsl.interface.campaigns import CampaignResults
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
 
@@ -97,36 +89,29 @@ def _run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: 
         done = run_campaign(
             plan, store, engine, retry=options.retry, stop=lambda: monitor.stop_requested, tell=monitor.observe
         )
-    code = _report_run(done, folder, output)
-    if not done.interrupted:
-        _write_page(CampaignResults(done.plan, done.records, folder), options, output)
-    return code
-
-
-def _report_run(done: CampaignRun, folder: Path, output: Output) -> int:
     output.report(done.warnings)
-    states = [done.records.get(run.key) for run in done.plan.runs]
-    failed = sum(record is not None and record.failed for record in states)
-    finished = sum(record is not None and not record.failed for record in states)
-    parts = [f"{finished} done"]
-    parts += [f"{failed} failed"] if failed else []
-    parts += [f"{states.count(None)} missing"] if None in states else []
+    counts = {"done": 0, **done.counts}
     executed = f"{count_text(done.executed, 'run')} executed in {seconds_text(done.seconds)}"
-    output.say(f"{done.plan.name}: {', '.join(parts)} of {count_text(len(states), 'run')}; {executed}")
-    for line in failure_lines(done.plan, done.records) + shortfall_lines(done.plan, done.records):
+    output.say(f"{plan.name}: {_counts_text(counts)} of {count_text(len(done.rows), 'run')}; {executed}")
+    for line in done.footer():
         output.say(line)
     output.note(f"results in {folder}")
     if done.interrupted:
         output.note("interrupted: the same command continues")
         return exits.INTERRUPTED
-    return exits.BAD_INPUT if failed else exits.OK
+    _write_page(done, options, output)
+    return exits.BAD_INPUT if FAILED in counts else exits.OK
+
+
+def _counts_text(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in counts.items())
 
 
 def _dry_run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     """Show how many runs there are and are missing, and the time that they take by that of stored runs."""
-    records = _read_store(plan, folder, output)
-    missing = missing_runs(plan, records, retry=options.retry)
-    left = progress_of(plan, records, missing, options.workers or cores()).seconds_left
+    records = _read_store(plan, folder, output).records
+    progress = CampaignProgress.of(plan, records, retry=options.retry, workers=options.workers or cores())
+    left, missing = progress.seconds_left, list(progress.to_do.values())
     output.say(f"{plan.name}: {count_text(len(plan.runs), 'run')}, {len(missing)} to execute")
     if missing:
         estimate = f"no run is stored yet, so there is no estimate{_some_runs(missing)}"
@@ -167,8 +152,7 @@ class CampaignMonitor(ProgressMonitor):
         if current is None:
             return f"{self.name}   reading the store"
         parts = [f"{current.done} of {current.total} done" + (f", {current.failed} failed" if current.failed else "")]
-        times = [value for values in current.seconds.values() for value in values]
-        mean = f"{seconds_text(sum(times) / len(times))} per run, " if times else ""
+        mean = "" if current.mean_seconds is None else f"{seconds_text(current.mean_seconds)} per run, "
         parts.append(f"{mean}{count_text(current.workers, 'worker')}")
         return "   ".join([self.name, *parts, seconds_text(time.perf_counter() - current.started)])
 
@@ -180,39 +164,43 @@ class CampaignMonitor(ProgressMonitor):
 # --- stored results --------------------------------------------------------------------------------------------------
 
 
-def _read_store(plan: CampaignPlan, folder: Path, output: Output) -> dict[str, RunRecord]:
-    """Return the stored records of a plan; none if there is no store yet."""
-    if not (folder / HEADER).exists():
-        return {}
-    store = Store(folder, plan.name, read_only=True)
-    records = store.read_all(run.key for run in plan.runs)
-    output.report(store.warnings)
-    return records
+def _read_store(plan: CampaignPlan, folder: Path, output: Output) -> CampaignResults:
+    """Return the stored results of a plan; none if there is no store yet."""
+    return _stored(plan, folder, output) if (folder / HEADER).exists() else CampaignResults.of(plan, {})
+
+
+def _stored(plan: CampaignPlan, folder: Path, output: Output) -> CampaignResults:
+    results = CampaignResults.read(plan, folder)
+    output.report(results.warnings)
+    return results
 
 
 def _status(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
-    records = _read_store(plan, folder, output)
-    left = progress_of(plan, records, missing_runs(plan, records), cores()).seconds_left
-    for line in status_lines(plan, records, left):
-        output.say(line)
+    """Show how many runs are done, failed and missing, and the reasons of failures."""
+    results = _read_store(plan, folder, output)
+    left = CampaignProgress.of(plan, results.records, workers=cores()).seconds_left
+    line = f"{plan.name}: {count_text(len(results.rows), 'run')}, {_counts_text(results.counts)}"
+    line += f"; {seconds_text(results.spent)} of computing"
+    if MISSING in results.counts and left is not None:
+        line += f", about {seconds_text(left)} left"
+    for each in (line, *results.footer()):
+        output.say(each)
     return exits.OK
 
 
 def _show(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
-    store = Store(folder, plan.name, read_only=True)
-    records = store.read_all(run.key for run in plan.runs)
-    output.report(store.warnings)
+    results = _stored(plan, folder, output)
     if options.html == STDOUT:
         output.only_diagnostics()
-    output.say(plan.name if plan.campaign.doc is None else f"{plan.name}: {plan.campaign.doc}")
+    output.say(results.title)
     output.say()
-    left_out = show_grid(summary_grid(plan, records), output)
+    left_out = show_grid(results.grid(), output)
     if left_out:
         output.note(f"the terminal is too narrow for {', '.join(left_out)}: `campaign export` writes all columns")
-    lines = failure_lines(plan, records) + shortfall_lines(plan, records)
+    lines = results.footer()
     for line in ["", *lines] if lines else []:
         output.say(line)
-    _write_page(CampaignResults(plan, records, folder), options, output)
+    _write_page(results, options, output)
     return exits.OK
 
 
@@ -220,16 +208,13 @@ def _write_page(results: CampaignResults, options: argparse.Namespace, output: O
     if options.html is not None:
         write_document(results.html_text(), options.html, output)
     if options.figures is not None:
-        write_figures({"": results.figures()}, options.figures, output)
+        write_figures(results.figures(), options.figures, output)
 
 
 def _export(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
-    store = Store(folder, plan.name, read_only=True)
-    records = store.read_all(run.key for run in plan.runs)
-    output.report(store.warnings)
-    target = Path(options.out or f"{plan.name}.parquet")
-    write_results(results_table(plan, records, all_measures=options.all), target)
-    missing = len(missing_runs(plan, records))
+    results = _stored(plan, folder, output)
+    target = results.export(options.out or f"{plan.name}.parquet", all=options.all)
+    missing = results.counts.get(MISSING, 0)
     behind = f"; {count_text(missing, 'run')} missing" if missing else ""
     output.note(f"wrote {target}: {count_text(len(plan.runs), 'row')}{behind}")
     return exits.OK

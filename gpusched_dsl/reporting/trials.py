@@ -97,9 +97,9 @@ class Trials(PagedReport, ABC, Generic[T]):
         """Return the lines below the table."""
 
     @property
-    @abstractmethod
     def contradictions(self) -> tuple[Diagnostic, ...]:
         """Return the diagnostics GSM9002 of values that are better than their bound."""
+        return ()
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gpusched_dsl.campaigns.campaign import CampaignRun, run_campaign
+from gpusched_dsl.campaigns.campaign import run_campaign
 from gpusched_dsl.campaigns.plan import CampaignPlan, make_plan
+from gpusched_dsl.campaigns.results import CampaignResults
 from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.engines.inline import InlineEngine
 from gpusched_dsl.engines.protocol import Engine
@@ -73,7 +74,7 @@ def plan_of(path: Path, name: str | None = None) -> CampaignPlan:
     return make_plan(workspace, name)
 
 
-def run_in(folder: Path, plan: CampaignPlan, engine: Engine | None = None, **options: object) -> CampaignRun:
+def run_in(folder: Path, plan: CampaignPlan, engine: Engine | None = None, **options: object) -> CampaignResults:
     """Run a plan with a store in a folder, in this process unless an engine is given."""
     with Store(folder, plan.name) as store:
         return run_campaign(plan, store, engine or InlineEngine(), **options)  # type: ignore[arg-type]
@@ -84,6 +85,6 @@ def titles(plan: CampaignPlan) -> dict[str, str]:
     return {run.run.title: run.key for run in plan.runs}
 
 
-def results_of(done: CampaignRun) -> Iterator[tuple[object, ...]]:
+def results_of(done: CampaignResults) -> Iterator[tuple[object, ...]]:
     """Yield all that must not depend on the engine, in the order of the grid."""
     return (done.records[run.key].outcome for run in done.plan.runs)

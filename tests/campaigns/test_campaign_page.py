@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,21 +12,26 @@ import pytest
 from campaign_records import GRID, HOSTILE, gain_of, made
 from page_reader import figures_of, seen
 
-from gpusched_dsl.campaigns.campaign_figures import MOST_FIGURES, campaign_figures
-from gpusched_dsl.campaigns.campaign_page import campaign_page
+from gpusched_dsl.campaigns.campaign_figures import MOST_FIGURES, first_figures
 from gpusched_dsl.campaigns.claims.section import claims_sections
-from gpusched_dsl.campaigns.results import results_table
-from gpusched_dsl.campaigns.summary import shortfall_lines, shown_measures, summary_grid
+from gpusched_dsl.campaigns.plan import CampaignPlan
+from gpusched_dsl.campaigns.results import CampaignResults
+from gpusched_dsl.campaigns.tasks import RunRecord
 from gpusched_dsl.reporting.bootstrap import mean_interval
 from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.drawing.files import write_figures
+from gpusched_dsl.reporting.figures.figure import Figure
 from gpusched_dsl.reporting.figures.lines_figure import LinesFigure
 from gpusched_dsl.reporting.pages.page import cell
 
 
+def drawn(plan: CampaignPlan, records: dict[str, RunRecord]) -> Sequence[Figure]:
+    return CampaignResults.of(plan, records).figures()[""]
+
+
 def test_lines_over_a_numeric_factor(tmp_path: Path) -> None:
     plan, records = made(tmp_path, GRID, gain_of)
-    figures, count = campaign_figures(plan, records)
+    figures, count = first_figures(CampaignResults.of(plan, records))
     assert count == len(figures) == 4
     cells = [
         (name, scenario, unit) for name, unit in (("Gain", "$"), ("Used", "GB")) for scenario in ("Small", "Other")
@@ -47,7 +53,7 @@ def test_lines_over_a_numeric_factor(tmp_path: Path) -> None:
 def test_bars_of_words_and_figures_of_few_runs(tmp_path: Path) -> None:
     text = GRID.replace("{ 5[GB], 7[GB], 9[GB] }", "{ 5[GB], 7[GB] }").replace("1..6", "1..2")
     plan, records = made(tmp_path, text, gain_of)
-    figures, _ = campaign_figures(plan, records)
+    figures, _ = first_figures(CampaignResults.of(plan, records))
     assert [figure.title for figure in figures] == ["Gain [$]", "Used [GB]"]
     bars = figures[0]
     assert isinstance(bars, BarsFigure)
@@ -64,7 +70,7 @@ def test_names_that_vary_together_are_one_axis(tmp_path: Path) -> None:
         "vary space in { 5[GB], 7[GB], 9[GB] };", "vary (space, big) in { (5[GB], 1), (7[GB], 2), (9[GB], 3) };"
     )
     plan, records = made(tmp_path, text.replace("Small, Other", "Small"), gain_of)
-    figures, _ = campaign_figures(plan, records)
+    figures, _ = first_figures(CampaignResults.of(plan, records))
     assert [(figure.title, figure.kind) for figure in figures] == [("Gain [$]", "lines"), ("Used [GB]", "lines")]
 
 
@@ -72,9 +78,9 @@ def test_many_cells_have_the_first_figures(tmp_path: Path) -> None:
     values = ", ".join(f"w{number}" for number in range(20))
     text = GRID.replace("vary seed in 1..6;", f"vary word in {{ {values} }};")
     plan, records = made(tmp_path, text, gain_of)
-    figures, count = campaign_figures(plan, records)
+    figures, count = first_figures(CampaignResults.of(plan, records))
     assert (len(figures), count) == (MOST_FIGURES, 80)
-    assert f"the first {MOST_FIGURES} of 80" in seen(campaign_page(plan, records))
+    assert f"the first {MOST_FIGURES} of 80" in seen(CampaignResults.of(plan, records).html_text())
 
 
 def test_the_page_has_states_failures_and_differences(tmp_path: Path) -> None:
@@ -82,7 +88,7 @@ def test_the_page_has_states_failures_and_differences(tmp_path: Path) -> None:
     for planned in plan.runs:
         if planned.run.scenario == "Other" and planned.run.seed == 6:
             del records[planned.key]
-    page = campaign_page(plan, records)
+    page = CampaignResults.of(plan, records).html_text()
     text = seen(page)
     assert "Sizes: Rooms & <b>sizes</b>" in text
     assert "<b>sizes" not in page
@@ -98,7 +104,7 @@ def test_the_page_has_states_failures_and_differences(tmp_path: Path) -> None:
 
 def test_differences_beyond_chance_are_said(tmp_path: Path) -> None:
     plan, records = made(tmp_path, GRID, lambda run: gain_of(run) + (3.0 if run.label == "scip" else 0.0))
-    text = seen(campaign_page(plan, records))
+    text = seen(CampaignResults.of(plan, records).html_text())
     part = text.split("Differences from highs at equal seeds")[1].split("scip")[1]
     number, interval, verdict = [cell for cell in part.split("\n") if cell.strip()][:3]
     assert (number, verdict) == ("3.5", "more")
@@ -108,21 +114,21 @@ def test_differences_beyond_chance_are_said(tmp_path: Path) -> None:
 
 def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
     plan, _ = made(tmp_path, GRID, gain_of)
-    assert campaign_figures(plan, {}) == ([], 0)
-    assert "72: 72 missing" in seen(campaign_page(plan, {}))
+    assert first_figures(CampaignResults.of(plan, {})) == ([], 0)
+    assert "72: 72 missing" in seen(CampaignResults.of(plan, {}).html_text())
 
 
 @pytest.mark.slow
 def test_figures_are_drawn(tmp_path: Path) -> None:
     plan, records = made(tmp_path / "files", GRID, gain_of)
-    figures, _ = campaign_figures(plan, records)
+    figures, _ = first_figures(CampaignResults.of(plan, records))
     files = write_figures({"": figures[:1]}, tmp_path / "figures")
     assert [file.name for file in files] == ["gain-1.svg", "gain-1.png"]
     svg = html.unescape(files[0].read_text(encoding="utf-8"))
     for word in ("Gain: scenario Small", "space [GB]", "highs", "scip"):
         assert word in svg
     bars, records = made(tmp_path / "more", GRID.replace("{ 5[GB], 7[GB], 9[GB] }", "{ 5[GB], 7[GB] }"), gain_of)
-    assert len(write_figures({"": campaign_figures(bars, records)[0]}, tmp_path / "bars")) == 4
+    assert len(write_figures({"": drawn(bars, records)}, tmp_path / "bars")) == 4
 
 
 def test_runs_that_ended_early_are_not_compared(tmp_path: Path) -> None:
@@ -134,35 +140,35 @@ def test_runs_that_ended_early_are_not_compared(tmp_path: Path) -> None:
             records[planned.key] = msgspec.structs.replace(record, **short)
         elif run.scenario == "Other":
             records[planned.key] = msgspec.structs.replace(record, metrics={}, objective=None, status="infeasible")
-    grid = summary_grid(plan, records)
+    grid = CampaignResults.of(plan, records).grid()
     counts = {tuple(row[:3]): row[3] for row in zip(*(column.texts for column in grid.columns), strict=True)}
     assert (counts["5", "Small", "scip"], counts["5", "Other", "scip"]) == ("5 of 6", "6")
-    text = seen(campaign_page(plan, records))
+    text = seen(CampaignResults.of(plan, records).html_text())
     assert "-1000000" not in text.split("All runs")[0]
     part = text.split("Differences from highs at equal seeds")[1].split("scip")[1]
     assert [cell for cell in part.split("\n") if cell.strip()][:2] == ["0.4", "fewer than 6 seeds"]
-    lines = shortfall_lines(plan, records)
+    lines = CampaignResults.of(plan, records).footer()
     assert lines[0] == (
         "  3 runs with status `stuck`: jobs wait and no event follows, so the means are without them "
         "(Small with scip, space 5[GB], seed 1)"
     )
     assert lines[1].startswith("  36 runs with status `infeasible` (Other with highs,")
     assert all(line.split(" (")[0].strip() in text for line in lines)
-    figures, _ = campaign_figures(plan, records)
+    figures, _ = first_figures(CampaignResults.of(plan, records))
     assert all(line.mean.min() > -20 for figure in figures for line in figure.lines)  # type: ignore[attr-defined]
 
 
 def test_a_factor_with_the_name_of_a_measure_is_not_shown_as_one(tmp_path: Path) -> None:
     text = GRID.replace("vary space", "vary used in { 0.5, 1.5 };  vary space").replace("  measure gain, used;\n", "")
     plan, records = made(tmp_path, text, gain_of)
-    table = results_table(plan, records)
-    assert table["used"].unique().sort().to_list() == [0.5, 1.5]
-    assert shown_measures(plan, records, table) == ["objective", "gain"]
+    results = CampaignResults.of(plan, records)
+    assert results.table["used"].unique().sort().to_list() == [0.5, 1.5]
+    assert results.shown == ["objective", "gain"]
 
 
 def test_small_numbers_keep_their_digits(tmp_path: Path) -> None:
     plan, records = made(tmp_path, GRID, lambda run: 1.23456789e-7)
-    assert "1.23457e-07" in seen(campaign_page(plan, records)).split("All runs")[1]
+    assert "1.23457e-07" in seen(CampaignResults.of(plan, records).html_text()).split("All runs")[1]
     assert [cell(value) for value in (0.1 + 0.2, -2.5e-8, 1e-16, 999.5)] == [
         "0.3",
         "-2.5e-08",
@@ -174,22 +180,22 @@ def test_small_numbers_keep_their_digits(tmp_path: Path) -> None:
 def test_repeats_of_a_seed_are_no_further_draws(tmp_path: Path) -> None:
     repeated = GRID.replace("vary seed in 1..6;", "vary seed in 1..3; vary replication in 1..3;")
     plan, records = made(tmp_path / "lines", repeated, gain_of)
-    lines = campaign_figures(plan, records)[0][0]
+    lines = drawn(plan, records)[0]
     assert isinstance(lines, LinesFigure)
     assert (lines.note, lines.lines[0].mean[0]) == ("means over 3 runs; intervals need 6", pytest.approx(-9.8))
     assert not np.isfinite(lines.lines[0].low).any()
     plan, records = made(tmp_path / "bars", repeated.replace("5[GB], 7[GB], 9[GB]", "5[GB], 7[GB]"), gain_of)
-    assert campaign_figures(plan, records)[0][0].note == "means over 3 seeds (dots); intervals need 6 seeds"
+    assert drawn(plan, records)[0].note == "means over 3 seeds (dots); intervals need 6 seeds"
     once = GRID.replace("vary seed", "vary replication").replace("5[GB], 7[GB], 9[GB]", "5[GB], 7[GB]")
     plan, records = made(tmp_path / "once", once, gain_of)
-    assert campaign_figures(plan, records)[0][0].note.startswith("means over 6 runs (dots); lines are 95 %")
+    assert drawn(plan, records)[0].note.startswith("means over 6 runs (dots); lines are 95 %")
 
 
 @pytest.mark.parametrize("name", ["runs", "done", "value", "metric", "role", "mean", "len"])
 def test_any_name_of_a_factor(tmp_path: Path, name: str) -> None:
     plan, records = made(tmp_path, GRID.replace("space", name), lambda run: float(run.seed))
-    assert summary_grid(plan, records).columns[0].header == f"{name} [GB]"
-    page = campaign_page(plan, records)
+    assert CampaignResults.of(plan, records).grid().columns[0].header == f"{name} [GB]"
+    page = CampaignResults.of(plan, records).html_text()
     assert len(figures_of(page, "lines")) == 4
     assert "Differences from highs at equal seeds" in seen(page)
 
@@ -198,9 +204,9 @@ def test_truth_values_are_written_as_they_are_selected(tmp_path: Path) -> None:
     text = GRID.replace("vary space", "vary relaxed in { true, false };  vary space")
     text = text.replace("with highs, scip (gap = 0)", "with highs (relax = relaxed)")
     plan, records = made(tmp_path, text, gain_of)
-    shown = summary_grid(plan, records).columns[0]
+    shown = CampaignResults.of(plan, records).grid().columns[0]
     assert (shown.header, set(shown.texts)) == ("relaxed", {"true", "false"})
-    page = seen(campaign_page(plan, records))
+    page = seen(CampaignResults.of(plan, records).html_text())
     assert "true" in page
     assert "True" not in page
     for wanted in ("true", "True"):
@@ -221,5 +227,5 @@ against = [false]
 within = 1
 where = { scenario = "Small" }
 """)
-    (section,) = claims_sections(plan, records)
+    (section,) = claims_sections(CampaignResults.of(plan, records))
     assert section.tables[0].rows[0][5] == "reproduced"

@@ -10,8 +10,8 @@ import pytest
 from campaign_records import GRID, gain_of, made
 from page_reader import seen
 
-from gpusched_dsl.campaigns.campaign_page import campaign_page
 from gpusched_dsl.campaigns.claims.section import claims_file, claims_sections
+from gpusched_dsl.campaigns.results import CampaignResults
 from gpusched_dsl.language.blocks.campaigns.grid import GridRun
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.pages.page import PageSection
@@ -63,9 +63,9 @@ published = 2
 def test_claims_of_the_campaign_have_verdicts(tmp_path: Path) -> None:
     plan, records = made(tmp_path, GRID, lambda run: gain_of(run) + 3.0 * (run.label == "scip"))
     assert claims_file(plan) is None
-    assert claims_sections(plan, records) == []
+    assert claims_sections(CampaignResults.of(plan, records)) == []
     (tmp_path / "campaign.claims.toml").write_text(CLAIMS)
-    (section,) = claims_sections(plan, records)
+    (section,) = claims_sections(CampaignResults.of(plan, records))
     assert dict(section.summary)["claims"] == "2: 1 reproduced, 1 not reproduced"
     first, second = section.tables[0].rows
     assert (first[0], first[5]) == ("Figure 1", "reproduced (each difference is beyond chance)")
@@ -75,7 +75,7 @@ def test_claims_of_the_campaign_have_verdicts(tmp_path: Path) -> None:
     assert section.tables[1].rows == [
         ["Figure 2", "highs uses at most 1.6 GB.", "at most 1.6 GB", "1.5 GB", test_formula, "confirmed", ""]
     ]
-    page = campaign_page(plan, records, claims_sections(plan, records))
+    page = CampaignResults.of(plan, records).html_text()
     assert "A paper <b>of</b> 2020" in seen(page)
     assert "<b>of" not in page
 
@@ -87,11 +87,11 @@ def test_any_name_of_a_measure_or_factor(tmp_path: Path, name: str) -> None:
     order = "reproduced (each difference is beyond chance)"
     plan, records = made(tmp_path / "measure", GRID, value, gain_name=name)
     (tmp_path / "measure" / "campaign.claims.toml").write_text(CLAIMS.replace('"gain"', f'"{name}"'))
-    (section,) = claims_sections(plan, records)
+    (section,) = claims_sections(CampaignResults.of(plan, records))
     assert section.tables[0].rows[0][3:6:2] == ["highs 3.5, scip 6.5", order]
     plan, records = made(tmp_path / "factor", GRID.replace("space", name), value)
     (tmp_path / "factor" / "campaign.claims.toml").write_text(CLAIMS)
-    (section,) = claims_sections(plan, records)
+    (section,) = claims_sections(CampaignResults.of(plan, records))
     assert section.tables[0].rows[0][3:6:2] == ["highs 3.5, scip 6.5", order]
 
 
@@ -102,7 +102,7 @@ def test_a_reason_of_another_campaign_has_its_tests_with_the_first_claim_of_this
     moved = CLAIMS.replace(second, second.replace('campaign = "Sizes"', 'campaign = "Other"', 1))
     for text in (moved + other, CLAIMS + other, moved + other + other.replace("Figure 4", "Figure 5")):
         (tmp_path / "campaign.claims.toml").write_text(text)
-        (section,) = claims_sections(plan, records)
+        (section,) = claims_sections(CampaignResults.of(plan, records))
         (tested,) = section.tables[1].rows
         assert tested[0] == ("Figure 2" if text == CLAIMS + other else "Figure 4")
         assert tested[5] == "confirmed"
@@ -111,7 +111,7 @@ def test_a_reason_of_another_campaign_has_its_tests_with_the_first_claim_of_this
 def test_claims_without_results(tmp_path: Path) -> None:
     plan, _ = made(tmp_path, GRID, gain_of)
     (tmp_path / "campaign.claims.toml").write_text(CLAIMS)
-    (section,) = claims_sections(plan.only({"seed": ["1"]}), {})
+    (section,) = claims_sections(CampaignResults.of(plan.only({"seed": ["1"]}), {}))
     assert {row[5] for row in section.tables[0].rows} == {"not run (its runs are not stored)"}
     assert dict(section.summary)["claims"] == "2: 2 not run"
 
@@ -120,7 +120,7 @@ def test_reasons_without_tests_are_marked(tmp_path: Path) -> None:
     plan, records = made(tmp_path, GRID, gain_of)
     before, rest = CLAIMS.split("[[claim.test]]")
     (tmp_path / "campaign.claims.toml").write_text(before + rest[rest.index("[[claim]]") :])
-    (section,) = claims_sections(plan, records)
+    (section,) = claims_sections(CampaignResults.of(plan, records))
     assert section.tables[0].rows[1][7] == "Ours are smaller. This reason was not examined."
 
 
@@ -141,7 +141,7 @@ def test_claims_that_cannot_be_used(tmp_path: Path, old: str, new: str, words: s
     assert old in CLAIMS
     (tmp_path / "campaign.claims.toml").write_text(CLAIMS.replace(old, new, 1))
     with pytest.raises(DiagnosticError, match="GSM5313") as caught:
-        claims_sections(plan, records)
+        claims_sections(CampaignResults.of(plan, records))
     assert words in caught.value.diagnostics[0].message
     assert "campaign.claims.toml" in caught.value.diagnostics[0].message
 
@@ -170,7 +170,7 @@ ABSENT_TWICE = GAINS.replace("kind = ", 'reason_of = "Figure 9"\nkind = ') + ABS
 def sections_of(tmp_path: Path, claims: str, value: Callable[[GridRun], float | None] = gain_of) -> list[PageSection]:
     plan, records = made(tmp_path, GRID, value)
     (tmp_path / "campaign.claims.toml").write_text(claims)
-    return claims_sections(plan, records)
+    return claims_sections(CampaignResults.of(plan, records))
 
 
 @pytest.mark.parametrize("claims", [GAINS, "title = 'T'\nsetup = 'S'\n"])
@@ -204,7 +204,7 @@ def test_scenarios_of_a_campaign_are_cells(tmp_path: Path, kind: str) -> None:
     )
     plan, records = made(tmp_path, GRID, value)
     (tmp_path / "campaign.claims.toml").write_text(text)
-    row = claims_sections(plan, records)[0].tables[0].rows[0]
+    row = claims_sections(CampaignResults.of(plan, records))[0].tables[0].rows[0]
     if kind == "order":
         assert row[5] == "reproduced (each difference is beyond chance)"
     else:
@@ -260,7 +260,7 @@ def test_a_claim_that_is_not_as_meant_is_refused(tmp_path: Path, text: str, word
     plan, records = made(tmp_path, GRID, gain_of)
     (tmp_path / "campaign.claims.toml").write_text(text)
     with pytest.raises(DiagnosticError, match="GSM5313") as caught:
-        claims_sections(plan.only({"seed": ["1"]}), records if is_stored else {})
+        claims_sections(CampaignResults.of(plan.only({"seed": ["1"]}), records if is_stored else {}))
     assert words in caught.value.diagnostics[0].message
 
 

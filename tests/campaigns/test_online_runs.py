@@ -8,7 +8,6 @@ import pytest
 from campaign_files import plan_of, run_in
 
 import gpusched_dsl as gs
-from gpusched_dsl.campaigns.results import results_table
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
 TEXT = """
@@ -29,7 +28,7 @@ def test_results_are_those_of_single_runs(tmp_path: Path) -> None:
     path.write_text(TEXT)
     plan = plan_of(path).only({"seed": ["4"]})
     done = run_in(tmp_path / "store", plan)
-    table = results_table(plan, done.records)
+    table = done.table
     assert table["diagnostic"].to_list() == [None] * 4
     assert table.select("fine", "online", "method", "seed", "state", "status").rows() == [
         (fine, "EveryArrivalAndCompletion", method, 4, "done", "finished")

@@ -19,9 +19,8 @@ import gpusched_dsl as gs
 from gpusched_dsl.campaigns import execute
 from gpusched_dsl.campaigns.campaign import CampaignProgress, record_of
 from gpusched_dsl.campaigns.lockfile import LOCKFILE, verify
-from gpusched_dsl.campaigns.results import RESULTS, factor_units, results_table, units_of
+from gpusched_dsl.campaigns.results import RESULTS, CampaignResults
 from gpusched_dsl.campaigns.store import Store
-from gpusched_dsl.campaigns.summary import shown_measures
 from gpusched_dsl.engines.choose import choose_engine
 from gpusched_dsl.engines.protocol import BROKEN, DIED, MEMORY, Done, Failure
 from gpusched_dsl.language.blocks.campaigns.constants import Quantity
@@ -50,8 +49,8 @@ def refused(code: str) -> pytest.RaisesExc[DiagnosticError]:
 
 def test_results_are_those_of_single_solves(base: Path) -> None:
     plan = plan_of(base / "campaign.gsm")
-    with Store(base / "store", plan.name) as store:
-        table = results_table(plan, store.read_all(plan.by_key))
+    results = CampaignResults.read(plan, base / "store")
+    table = results.table
     assert table.columns == [
         "space", "scenario", "method", "seed", "state", "status", "objective", "bound", "gap", "gain", "sold", "used",
         "seconds", "code", "diagnostic", "key",
@@ -63,11 +62,8 @@ def test_results_are_those_of_single_solves(base: Path) -> None:
     assert (table["sold"] - 1 - table["gain"]).abs().max() < 1e-9
     assert table["used"].to_list() == table["space"].to_list()
     assert set(table["state"]) == {"done"}
-    assert factor_units(plan) == {"space": "GB"}
-    assert units_of({}) == {"seconds": "s"}
-    assert pl.read_parquet(base / "store" / RESULTS).equals(
-        results_table(plan, Store(base / "store", plan.name, read_only=True).read_all(plan.by_key), all_measures=True)
-    )
+    assert CampaignResults.of(plan, {}).units == {"space": "GB", "seconds": "s"}
+    assert pl.read_parquet(base / "store" / RESULTS).equals(results.all)
 
 
 def test_a_stopped_campaign_continues(tmp_path: Path) -> None:
@@ -97,9 +93,9 @@ def test_columns_of_texts_may_be_measures(folder: Path) -> None:
     text = CAMPAIGN.replace("measure gain", "measure status, seconds, bound, gain")
     plan = plan_of(write_files(folder, {"campaign.gsm": text}))
     done = run_in(folder / "store", plan)
-    table = results_table(plan, done.records)
+    table = done.table
     assert set(table["status"]) == {"optimal"}
-    assert shown_measures(plan, done.records, table) == ["seconds", "bound", "gain", "sold", "used"]
+    assert done.shown == ["seconds", "bound", "gain", "sold", "used"]
     assert "ended" not in table.columns
     write_files(folder, {"campaign.gsm": CAMPAIGN.replace("measure gain", "measure ended, gain")})
     with refused("GSM1665"):
@@ -129,7 +125,7 @@ def test_failed_runs_are_recorded_and_stop_nothing(tmp_path: Path) -> None:
     text = CAMPAIGN.replace("scip (gap = 0)", "highs (no_such_option = 3) as Wrong")
     plan = plan_of(write_files(tmp_path, {"campaign.gsm": text}))
     done = run_in(tmp_path / "store", plan)
-    table = results_table(plan, done.records)
+    table = done.table
     states = table.group_by("method", "state").len().sort("method").rows()
     assert states == [("Wrong", "failed", 6), ("highs", "done", 6)]
     failed = table.filter(pl.col("state") == "failed")
@@ -147,7 +143,7 @@ def test_failed_runs_are_recorded_and_stop_nothing(tmp_path: Path) -> None:
 def test_an_infeasible_run_is_a_result(tmp_path: Path) -> None:
     model = MODEL.replace("constraint fits", "constraint some: sum[i in Items] take[i] >= 3;\n  constraint fits")
     plan = plan_of(write_files(tmp_path, {"model.gsm": model})).only({"space": ["5[GB]"], "scenario": ["Small"]})
-    table = results_table(plan, run_in(tmp_path / "store", plan).records)
+    table = run_in(tmp_path / "store", plan).table
     assert table["status"].to_list() == ["infeasible", "infeasible"]
     assert table["state"].to_list() == ["done", "done"]
     assert table["gain"].null_count() == 2
@@ -280,7 +276,7 @@ def test_inputs_that_change_during_a_campaign(folder: Path) -> None:
     plan = plan_of(folder / "campaign.gsm")
     write_files(folder, {"items.csv": FILES["items.csv"].replace("5,3", "6,3")})
     done = run_in(folder / "store", plan)
-    states = results_table(plan, done.records).group_by("scenario", "code").len().sort("scenario").rows()
+    states = done.table.group_by("scenario", "code").len().sort("scenario").rows()
     assert states == [("Other", None, 6), ("Small", "GSM5310", 6)]
     write_files(folder, {"model.gsm": MODEL + "# text\n"})
     assert not any(r.failed for r in run_in(folder / "store1", plan.only({"scenario": ["Other"]})).records.values())

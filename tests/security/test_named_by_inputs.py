@@ -16,7 +16,7 @@ from test_cluster_objects import leaves
 
 import gpusched_dsl as gs
 from gpusched_dsl.campaigns.lockfile import read_lock
-from gpusched_dsl.campaigns.results import results_table
+from gpusched_dsl.campaigns.results import CampaignResults
 from gpusched_dsl.campaigns.store import Store, _digest
 from gpusched_dsl.campaigns.tasks import RunRecord, encode
 from gpusched_dsl.compiling.build import Permissions
@@ -142,7 +142,7 @@ def test_stores(folder: Path) -> None:
         file.write_bytes(data + b"\n" + _digest(data) + b"\n")  # whoever writes it knows the digest
         with Store(where, "C") as store, nothing_reached(), suppress(DiagnosticError):
             found = store.read(record.key)
-            results_table(plan, {} if found is None else {record.key: found})
+            _ = CampaignResults.of(plan, {} if found is None else {record.key: found}).table
     lock = where / "gsdsl.lock"
     for made in forged(json.loads(lock.read_bytes()), 6):
         lock.write_text(json.dumps(made), encoding="utf-8")

@@ -22,8 +22,7 @@ from gpusched_dsl.campaigns.claims.texts import (
 )
 from gpusched_dsl.campaigns.claims.verdict import NOT_RUN, Finding, find
 from gpusched_dsl.campaigns.plan import CampaignPlan
-from gpusched_dsl.campaigns.results import results_table, units_of
-from gpusched_dsl.campaigns.tasks import DONE, FAILED, RunRecord
+from gpusched_dsl.campaigns.results import CampaignResults
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source_files import is_library_name, library_files, library_folder
@@ -44,24 +43,23 @@ def claims_file(plan: CampaignPlan) -> Path | None:
     return beside if beside.is_file() else None
 
 
-def claims_sections(plan: CampaignPlan, records: Mapping[str, RunRecord]) -> list[PageSection]:
+def claims_sections(results: CampaignResults) -> list[PageSection]:
     """Return a section with the claims about this campaign and their verdicts; none without claims.
 
     Claims that no campaign examines are listed on the page of each campaign.
 
     Raises DiagnosticError (GSM5313) for claims that cannot be read or computed.
     """
+    plan = results.plan
     path = claims_file(plan)
     if path is None:
         return []
     paper = _read(path)
-    grid, units = results_table(plan.complete, {}), units_of(records)
+    grid, units = CampaignResults.of(plan.complete, {}).table, results.units
     for claim in paper.claims:
         for one in (claim, *claim.tests):
             _check(one, plan, grid, units, path)
-    table = results_table(plan, records, all_measures=True)
-    is_stored = not {DONE, FAILED}.isdisjoint(table["state"])
-    stored = table if is_stored else None
+    stored = results.all if results.records else None
     claims = [claim for claim in paper.claims if claim.campaign == plan.name]
     absent = [claim for claim in paper.claims if not claim.campaign]
     if not claims and not absent:

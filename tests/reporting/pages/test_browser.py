@@ -18,9 +18,10 @@ from campaign_records import GRID, gain_of, made
 
 import gpusched_dsl as gs
 from gpusched_dsl.campaigns.campaign_figures import campaign_figures
-from gpusched_dsl.campaigns.campaign_page import campaign_page
+from gpusched_dsl.campaigns.campaign_page import campaign_section
+from gpusched_dsl.campaigns.results import CampaignResults
 from gpusched_dsl.cli.starters import starter_files
-from gpusched_dsl.reporting.pages.page import PageSection
+from gpusched_dsl.reporting.pages.page import PageSection, render
 from gpusched_dsl.reporting.runs.result import RunResult
 
 pytestmark = pytest.mark.slow
@@ -127,10 +128,11 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("campaign")
     plan, records = made(folder, GRID, lambda run: None if run.seed == 1 else gain_of(run))
     words = GRID.replace("{ 5[GB], 7[GB], 9[GB] }", "{ 5[GB], 7[GB] }")
-    bars = campaign_figures(*made(folder, words, gain_of))[0]
+    bars = campaign_figures(CampaignResults.of(*made(folder, words, gain_of)))
     more = PageSection("Bars", [("words", "none")], figures=bars)
     file = folder / "page.html"
-    file.write_text(campaign_page(plan, records, [more]), encoding="utf-8")
+    section = campaign_section(CampaignResults.of(plan, records))
+    file.write_text(render("Rooms & <b>sizes</b>", [section, more]), encoding="utf-8")
     return file
 
 
