@@ -33,17 +33,19 @@ def run_until(loop: Loop, time: float) -> str:
                 return ended
         loop.observe_events()
         return ""
-    while loop.next_time() <= time + near:
-        if ended := loop.step():
-            return ended
-    if time > loop.world.now:
-        loop.advance(time)
-    return ""
+    return loop.run_to(time, near)
 
 
-def fork(loop: L, seed: int) -> L:
-    """Return an independent copy: nothing of it is recorded or reported, and its draws have another seed."""
-    other = copy(loop)
+def independent_copy(loop: SimulationLoop, kind: type[L], seed: int) -> L:
+    """Return a copy as a loop of a kind: nothing of it is recorded or reported, and its draws have another seed.
+
+    What was drawn before, and the nodes, are those of the loop.
+    """
+    if type(loop) is kind:
+        other = copy(loop)
+    else:
+        other = kind.__new__(kind)
+        vars(other).update(vars(loop))
     other.world = deepcopy(loop.world)
     other.config = replace(loop.config, seed=seed)
     other.journal = other.examine = None
@@ -51,6 +53,12 @@ def fork(loop: L, seed: int) -> L:
         other.fast_replay = None
     other.stop, other.on_plan = (lambda: False), (lambda loop: None)
     other.memory, other.diagnostics, other.steps = loop.memory.copy(), loop.diagnostics.copy(), list(loop.steps)
+    return other
+
+
+def fork(loop: L, seed: int, kind: type[L] | None = None) -> L:
+    """Return an independent copy, by default of the same kind, in which all that is unknown is drawn again."""
+    other = independent_copy(loop, kind or type(loop), seed)
     world = other.world
     world.ends, world.stretch = redraw(
         loop.online, loop.base, world.ends, world.stretch, world.done, world.done > 0, seed

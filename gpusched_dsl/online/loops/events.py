@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, limit
+from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, checkpoint, limit
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
@@ -57,12 +57,26 @@ class EventLoop(SimulationLoop):
         """Process the events of the next time, and plan if one of them requires it; return why the run is
         over, else "".
         """
+        return self._step_at(self.next_time())
+
+    def run_to(self, time: float, near: float = 0.0) -> str:
+        """Process all events up to a time, or so `near` after it, plans included, and advance to it; return why the
+        run is over earlier, else "". Raises StoppedEarly where the time to compute is over.
+        """
+        while (until := self.next_time()) <= time + near:
+            checkpoint()
+            if ended := self._step_at(until):
+                return ended
+        if time > self.world.now:
+            self.advance(time)
+        return ""
+
+    def _step_at(self, until: float) -> str:
         if self.stop():
             return "interrupt"
         if self.events >= self.config.most_events:
             self.warn("GSM7004", f"the run was stopped after {count_text(self.events, 'event')}")
             return "events"
-        until = self.next_time()
         if not np.isfinite(until) or self._is_stalled():
             return self._end_reason()
         self.advance(until)

@@ -9,6 +9,7 @@ import numpy as np
 from gpusched_dsl.online.data.past import CurrentPlan
 from gpusched_dsl.online.live.decisions import decision_of
 from gpusched_dsl.online.live.messages import Decided, Value
+from gpusched_dsl.online.loops.branching import independent_copy
 from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.event_check import Candidate
 from gpusched_dsl.online.loops.events import EventLoop
@@ -95,7 +96,7 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
 
     def simulated_from(self, time: float, seed: int) -> EventLoop:
         """Return a simulation that continues this run at a time, with all unknown quantities drawn."""
-        other = self.copy_for_simulation(EventLoop, seed)
+        other = independent_copy(self, EventLoop, seed)
         other.advance(max(time, self.now))
         self.draw_unknown(other, seed)
         return other

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -45,12 +44,7 @@ from gpusched_dsl.online.simulation.realisation import realisation_of, redraw, s
 from gpusched_dsl.online.simulation.world import DONE, RUNNING
 
 P = TypeVar("P", bound=Planner | None)
-S = TypeVar("S", bound=SimulationLoop)
 REHEARSAL = 1.0  # seconds at most for a plan that only shows whether planning succeeds
-OWN = (  # names of a live run that its simulated continuation does not have
-    "_pending_reasons", "_unreported", "_ids", "_contents", "_measured", "forgotten", "_forgotten_done", "_forgets",
-    "live_clock",
-)  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -241,17 +235,6 @@ class ExternalLoop(SimulationLoop):
             raise result.failure
 
     # --- continuations and the end -----------------------------------------------------------------------------------
-
-    def copy_for_simulation(self, kind: type[S], seed: int) -> S:
-        """Return an independent loop of simulated events with the state of this run."""
-        other = kind.__new__(kind)
-        vars(other).update({name: value for name, value in vars(self).items() if name not in OWN})
-        other.config = replace(self.config, seed=seed)
-        other.journal = other.examine = None
-        other.stop, other.on_plan = (lambda: False), (lambda loop: None)
-        other.memory, other.diagnostics, other.steps = self.memory.copy(), self.diagnostics.copy(), list(self.steps)
-        other.world = deepcopy(self.world)
-        return other
 
     def draw_unknown(self, other: SimulationLoop, seed: int) -> None:
         """Draw the unknown quantities of a simulated continuation.

@@ -32,6 +32,7 @@ from gpusched_dsl.online.live.event_data import values_by_subscripts
 from gpusched_dsl.online.live.labels import refuse
 from gpusched_dsl.online.live.messages import BORDER, AnyEvent, Completion, Decided, End, NodeDown, Value, Withdrawal
 from gpusched_dsl.online.loops import forgetting_slots
+from gpusched_dsl.online.loops.branching import independent_copy
 from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.event_check import Candidate, check_event
 from gpusched_dsl.online.loops.external import ExternalEventLoop
@@ -402,7 +403,7 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         """Return a simulation that continues this run, with all unknown quantities drawn: the present slot ends as
         planned.
         """
-        other = self.copy_for_simulation(SlotLoop, seed)
+        other = independent_copy(self, SlotLoop, seed)
         base, _ = with_slots(self.base, self.known_slots, self.slot + SIMULATED_WINDOWS * self.window.lookahead)
         other.use_data(base)
         other.window = replace(self.window, horizon=len(base.store.universes[self.window.root].labels))

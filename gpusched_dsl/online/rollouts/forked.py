@@ -10,8 +10,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.placement import PlacementEvaluator
-from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.deadline import checkpoint
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked import TypedLaw
 from gpusched_dsl.language.units import number_factor
 from gpusched_dsl.online.loops.branching import fork
@@ -19,7 +18,7 @@ from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.planners.protocol import FutureCost, Plan, Planner, PlanningRequest, SimulatedFuture
 from gpusched_dsl.online.rollouts.terminal import TerminalValue
 from gpusched_dsl.online.simulation.node_availability import NodeAvailability
-from gpusched_dsl.online.simulation.world import DONE, FUTURE
+from gpusched_dsl.online.simulation.world import DONE, FUTURE, World
 from gpusched_dsl.policies.placement_reader import cluster_of
 
 
@@ -60,15 +59,10 @@ def forked_cost(
     continuing = planner.fresh()
     try:
         other.planner = continuing
-        over = ""
-        while not over and other.next_time() <= until:
-            checkpoint()
-            over = EventLoop.step(other)
+        over = other.run_to(until)
     finally:
         continuing.close()
     world = other.world
-    if not over:
-        other.advance(until)
     jobs = world.present()
     due, weight = world.due[jobs], world.weight[jobs]
     at = np.flatnonzero(np.isin(present, jobs))
@@ -78,9 +72,17 @@ def forked_cost(
         unknown = np.isinf(due) & (weight == 0)  # not in a plan yet
         due, weight = np.where(unknown, own_due, due), np.where(unknown, own_weight, weight)
     rest = terminal.costs(at, world.remaining()[jobs], world.now, due, weight)
+    return future_cost(world, present, now, over, _money(other) - before, rest)
+
+
+def future_cost(world: World, present: Ints, began: float, over: str, money: float, rest: Floats) -> FutureCost:
+    """Return the cost of a future at its end, from the jobs that were `present` when it `began`.
+
+    `over`: why it ended before its horizon, else "". `rest` are the terminal values of the jobs that are present now.
+    """
     ends = np.where(world.status[present] == DONE, world.end[present], world.now)
-    stuck = float(len(jobs)) if over else 0.0
-    return FutureCost(stuck, _money(other) - before + float(rest.sum()), float((ends - now).sum()))
+    stuck = float(len(rest)) if over else 0.0
+    return FutureCost(stuck, money + float(rest.sum()), float((ends - began).sum()))
 
 
 def _terminal_at_end(loop: EventLoop) -> tuple[TerminalValue, Floats, Floats]:
@@ -100,11 +102,8 @@ def without_real_future(loop: EventLoop, future: SimulatedFuture) -> EventLoop:
     No further job arrives. What is unknown is drawn again, given what has been seen; without a seed jobs take the
     planned times, and nodes stay as they are. Events from outside are simulated. A `real` future is left as it is.
     """
-    other = EventLoop.__new__(EventLoop)
-    other.__dict__.update(loop.__dict__)
-    other.look_ahead = None
-    other = fork(other, 0 if future.seed is None else future.seed)
-    other.fallback, other.controllers = None, None
+    other = fork(loop, 0 if future.seed is None else future.seed, EventLoop)
+    other.look_ahead, other.fallback, other.controllers = None, None, None
     world, online = other.world, other.online
     if future.real:
         world.ends, world.stretch = loop.world.ends.copy(), loop.world.stretch.copy()

@@ -1,7 +1,7 @@
-"""Rollouts on arrays: a run by events without its data, for policies that queue and place jobs.
+"""Rollouts on arrays: the event loop without its data, for policies that queue and place jobs.
 
-Equal to the run, to rounding, where `obstacles.py` has no reason against it and the keys of the policy have formulas
-(`formulas.py`). Events at one time are taken together: completions, then arrivals, then one plan.
+`LightLoop` is the loop of the run. Only its plans have other code, formulas instead of data: they are those of the run,
+to rounding, where `obstacles.py` has no reason against it and the keys of the policy have formulas (`formulas.py`).
 """
 
 from __future__ import annotations
@@ -14,22 +14,20 @@ from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.placement import PlacementEvaluator
-from gpusched_dsl.ir.arrays import Bools, Floats, Ints
-from gpusched_dsl.ir.deadline import checkpoint
+from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, CheckedPolicy
 from gpusched_dsl.language.units import number_factor
-from gpusched_dsl.online.loops.clock_times import ClockTimes
-from gpusched_dsl.online.loops.events import MOST_IDLE_PERIODS, EventLoop
+from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.planners.protocol import FutureCost, SimulatedFuture
 from gpusched_dsl.online.planners.variations import Variation
 from gpusched_dsl.online.replay.eligibility import replay_facts
 from gpusched_dsl.online.rollouts.clones import DrawnArrivals, draw_arrivals, instance_with_copies, real_arrivals
-from gpusched_dsl.online.rollouts.forked import without_real_future
+from gpusched_dsl.online.rollouts.forked import future_cost, without_real_future
 from gpusched_dsl.online.rollouts.formulas import JobStates, NotOnArrays, Readings
 from gpusched_dsl.online.rollouts.light_policy import LightPolicy, chosen_ways
 from gpusched_dsl.online.rollouts.terminal import TerminalValue
-from gpusched_dsl.online.simulation.realisation import redraw
-from gpusched_dsl.online.simulation.world import TOLERANCE
+from gpusched_dsl.online.simulation.realisation import Realisation, redraw
+from gpusched_dsl.online.simulation.world import RUNNING, TOLERANCE, WAITING, World
 from gpusched_dsl.policies.instructions import cluster_for
 from gpusched_dsl.policies.job_facts import with_job_facts
 from gpusched_dsl.policies.workload import NONE, tables_of
@@ -57,7 +55,8 @@ class LightFuture:
         if len(drawn.time):
             self.instance = instance_with_copies(loop, part, drawn, self.facts.fractions, self.facts.slopes)
         present = part.kept[loop.jobs_root]
-        world, copied = without_real_future(loop, future).world, drawn.template
+        self.copy = without_real_future(loop, future)
+        world, copied = self.copy.world, drawn.template
         self.present, self.copied, self.count = present, copied, len(present) + len(copied)
 
         def of_jobs(now: Floats, of_copies: Floats) -> Floats:
@@ -66,6 +65,7 @@ class LightFuture:
         new = np.zeros(len(copied))
         self.arrival = of_jobs(loop.world.arrival, drawn.time)
         self.read_at = of_jobs(np.full(len(world.status), self.now), drawn.time)
+        self.since = world.since[present]
         self.done = of_jobs(world.done, new)
         self.left = np.clip(1.0 - self.done, TOLERANCE, 1.0)
         ends, stretch = (
@@ -140,7 +140,7 @@ class LightRollout:
     def cost(self, values: Mapping[str, VariableValues]) -> FutureCost:
         """Simulate a plan, in codes of the instance of the present jobs, and all later ones."""
         with np.errstate(all="ignore"):
-            return _Simulation(self, *self.places(values)).run()
+            return LightLoop(self, *self.places(values)).cost()
 
     def places(self, values: Mapping[str, VariableValues]) -> tuple[Ints, Ints]:
         """Return the node and the way of each job in a plan, NONE for jobs that wait."""
@@ -163,171 +163,114 @@ class LightVariedRollout:
 
     def cost(self, variation: Variation) -> FutureCost:
         with np.errstate(all="ignore"):
-            return self._first_plan(variation).run()
+            return self._first_plan(variation).cost()
 
     def plan(self, variation: Variation) -> Mapping[str, VariableValues]:
         with np.errstate(all="ignore"):
-            first = self._first_plan(variation)
+            first = self._first_plan(variation).world
         cluster = self.rollout.cluster
-        codes = cluster.selected_elements(first.node, first.way)
+        codes = cluster.selected_elements(first.place, first.way_of)
         return {cluster.placement.variable: VariableValues(codes, np.ones(len(codes[0])))}
 
-    def _first_plan(self, variation: Variation) -> _Simulation:
-        simulation = _Simulation(self.rollout, self.node, self.way, variation)
-        simulation.decide()
-        return simulation
+    def _first_plan(self, variation: Variation) -> LightLoop:
+        loop = LightLoop(self.rollout, self.node, self.way, variation)
+        loop.decide(("lookahead",))
+        return loop
 
 
-class _Simulation:
-    """The state of one rollout."""
+class LightWorld(World):
+    """The jobs of one rollout: of their places it has the node and the way of each, of their costs only the sum."""
 
-    def __init__(self, rollout: LightRollout, node: Ints, way: Ints, variation: Variation | None = None) -> None:
-        self.variation = variation
+    def __init__(self, rollout: LightRollout, node: Ints, way: Ints) -> None:
         future = rollout.future
-        self.rollout, self.future = rollout, future
-        count, self.of_present = future.count, len(future.present)
-        self.arrival = future.arrival
+        super().__init__(Realisation(future.arrival, np.ones(future.count), future.ends, future.stretch), 0, 0, 0)
+        self.rollout = rollout
+        self.now = future.now
         self.done, self.attained = future.done.copy(), future.attained.copy()
-        present = np.zeros(count, dtype=np.bool_)
-        present[: self.of_present] = True
-        self.state = JobStates(future.now, future.left.copy(), self.attained, present)
-        self.end = np.full(count, np.nan)
+        self.due, self.weight = rollout.due, rollout.weight
+        present = len(future.present)
+        self.status[:present] = WAITING
+        self.since[:present] = future.since
         self.money = 0.0
-        self.last_plan = future.now
-        self.clock_seen = future.now + self.tolerance()
-        self.apply(node, way)
+        self.place_jobs(node, way)
 
-    def apply(self, node: Ints, way: Ints) -> None:
-        """Put a plan into effect."""
-        self.node, self.way = node, way
-        self.running = np.flatnonzero(node != NONE)
-        self.set_rates()
+    def left(self) -> Floats:
+        """Return the fraction of the work of each job that is left."""
+        return np.clip(1.0 - self.done, TOLERANCE, 1.0)
 
-    def set_rates(self) -> None:
-        """Set the pace of the running jobs, and what they cost together by time."""
-        rollout, running = self.rollout, self.running
-        way = self.way[running]
-        stretch = self.future.stretch[running]
-        self.pace = 1.0 / (rollout.full_time[way] * rollout.hours) / stretch
+    def place_jobs(self, node: Ints, way: Ints) -> None:
+        """Put a plan into effect: the node of each job, NONE for jobs that wait, and its way."""
+        rollout, running = self.rollout, np.flatnonzero(node != NONE)
+        self.status[self.running] = WAITING
+        self.status[running] = RUNNING
+        self.since[node != self.place] = self.now
+        self.place, self.way_of, self.running = node, way, running
+        chosen = way[running]
+        self.speed[running] = 1.0 / (rollout.full_time[chosen] * rollout.hours)
+        self.uses[running] = rollout.uses[chosen]
+        self.set_money_rate()
+
+    def set_money_rate(self) -> None:
+        """Set the money by time of all running jobs."""
+        rollout, way = self.rollout, self.way_of[self.running]
         work = rollout.cluster.work
         if rollout.whole_nodes:
-            _, first = np.unique(self.node[running], return_index=True)
-            self.rate = float(work.price[work.kind[way[first]]].sum()) / rollout.hours
+            _, first = np.unique(self.place[self.running], return_index=True)
+            self.money_rate = float(work.price[work.kind[way[first]]].sum()) / rollout.hours
         else:
-            self.rate = float(work.rate[way].sum()) / rollout.hours
+            self.money_rate = float(work.rate[way].sum()) / rollout.hours
 
-    def run(self) -> FutureCost:
-        loop, state = self.future.loop, self.state
-        period, online = loop.period, loop.online
-        on_end, on_arrival = online.replans_on("completion"), online.replans_on("arrival")
-        over = False
-        while True:
-            checkpoint()
-            until = self.next_time(period)
-            if until > self.future.until:
-                break
-            if not np.isfinite(until) or self.is_stalled(period):
-                over = True
-                break
-            self.advance(until)
-            ended = self.complete()
-            if not self.state.present.any():  # clock times that pass without jobs need no plan
-                self.clock_seen = max(self.clock_seen, until - self.tolerance())
-            came = self.arrive()
-            plans = (ended and on_end) or (came and on_arrival)
-            if np.isfinite(period):
-                if np.isinf(self.last_plan):
-                    plans = plans or bool(state.present.any())
-                else:
-                    plans = plans or until >= self.last_plan + period - self.tolerance()
-            if self.clock_times.next_after(self.clock_seen) <= until + self.tolerance():
-                self.clock_seen = until + self.tolerance()
-                plans = True
-            if plans:
-                self.decide()
-        return self.result(over)
+    def charge_time(self, passed: float) -> None:
+        self.money += passed * self.money_rate
 
-    # --- time --------------------------------------------------------------------------------------------------------
+    def charge_tardiness(self, jobs: Ints, amounts: Floats) -> None:
+        self.money += float(amounts.sum())
 
-    @property
-    def clock_times(self) -> ClockTimes:
-        return self.future.loop.setup.clock_times
+    def close_stretches(self, jobs: Ints) -> None:
+        pass
 
-    def tolerance(self) -> float:
-        return TOLERANCE * max(1.0, abs(self.state.now))
+    def remove_from_places(self, jobs: Ints) -> None:
+        self.place[jobs] = NONE
+        self.running = self.running[self.status[self.running] == RUNNING]
+        self.set_money_rate()
 
-    def next_time(self, period: float) -> float:
-        until = float(self.arrival[self.waits_to_arrive()].min(initial=np.inf))
-        if len(self.running):
-            left = np.maximum(self.future.ends[self.running] - self.done[self.running], 0.0)
-            until = min(until, self.state.now + float((left / self.pace).min()))
-        if np.isfinite(period) and self.state.present.any():
-            until = min(until, self.last_plan + period)
-        if self.state.present.any():
-            until = min(until, self.clock_times.next_after(self.clock_seen))
-        return max(until, self.state.now)
 
-    def waits_to_arrive(self) -> Bools:
-        waits: Bools = ~self.state.present & np.isnan(self.end)
-        return waits
+class LightLoop(EventLoop):
+    """The event loop of one rollout: its plans come from formulas instead of data, and nobody is told of them."""
 
-    def is_stalled(self, period: float) -> bool:
-        """Whether only plans of the period or the clock come, and many of them have left all jobs waiting."""
-        period = min(period, self.clock_times.spacing)
-        if not np.isfinite(period) or len(self.running) or self.waits_to_arrive().any():
-            return False
-        ends = self.end[~np.isnan(self.end)]
-        last = max(float(ends.max(initial=self.future.now)), self.future.now)
-        return bool(self.state.now - last >= MOST_IDLE_PERIODS * period)
+    world: LightWorld
 
-    def advance(self, until: float) -> None:
-        passed, running = until - self.state.now, self.running
-        if passed > 0:
-            self.done[running] += self.pace * passed
-            self.attained[running] += passed * self.rollout.uses[self.way[running]]
-            self.money += passed * self.rate
-            self.state.now = until
-            self.state.left[running] = np.clip(1.0 - self.done[running], TOLERANCE, 1.0)
+    def __init__(self, rollout: LightRollout, node: Ints, way: Ints, variation: Variation | None = None) -> None:
+        vars(self).update(vars(rollout.future.copy))
+        self.rollout, self.variation = rollout, variation
+        self.world = LightWorld(rollout, node, way)
+        self.past, self.last_result = None, None
+        self.events, self.last_plan_time = 0, self.world.now
+        self.clock_seen = self.world.now + self.world.tolerance()
 
-    def complete(self) -> bool:
-        running, ends = self.running, self.future.ends[self.running]
-        left = ends - self.done[running]
-        over = (left <= TOLERANCE * np.maximum(1.0, ends)) | (left <= self.pace * self.tolerance())
-        if not over.any():
-            return False
-        jobs, now = running[over], self.state.now
-        self.end[jobs] = now
-        self.state.present[jobs] = False
-        due, weight = self.rollout.due[jobs], self.rollout.weight[jobs]
-        self.money += float((weight * np.where(np.isfinite(due), np.maximum(now - due, 0.0), 0.0)).sum())
-        self.node[jobs] = NONE
-        self.running = running[~over]
-        self.set_rates()
-        if not self.state.present.any():
-            self.last_plan = -np.inf  # no period without jobs
-        return True
-
-    def arrive(self) -> bool:
-        new = self.waits_to_arrive() & (self.arrival <= self.state.now + self.tolerance())
-        self.state.present |= new
-        return bool(new.any())
-
-    def decide(self) -> None:
-        if not self.state.present.any():
-            self.last_plan = -np.inf
+    def decide(self, why: tuple[str, ...]) -> None:
+        world = self.world
+        present = (world.status == WAITING) | (world.status == RUNNING)
+        if not present.any():
+            self.forget_period()
             return
-        rollout, state = self.rollout, self.state
-        time = rollout.full_time * state.left[rollout.cluster.work.job]
-        plan = rollout.policy.place(state, time, self.node != NONE, self.node, self.way, self.variation)
-        self.last_plan = state.now
-        self.apply(plan.node.copy(), plan.way.copy())
+        rollout, left = self.rollout, world.left()
+        state = JobStates(world.now, left, world.attained, present)
+        time = rollout.full_time * left[rollout.cluster.work.job]
+        plan = rollout.policy.place(state, time, world.place != NONE, world.place, world.way_of, self.variation)
+        self.last_plan_time = world.now
+        world.place_jobs(plan.node.copy(), plan.way.copy())
 
-    def result(self, over: bool) -> FutureCost:
-        state, rollout, future = self.state, self.rollout, self.future
-        if not over:
-            self.advance(future.until)
-        open_ = np.flatnonzero(state.present)
-        rest = rollout.terminal.costs(open_, state.left[open_], state.now, rollout.due[open_], rollout.weight[open_])
-        of_present = self.end[: self.of_present]
-        waiting = float((np.where(np.isnan(of_present), state.now, of_present) - future.now).sum())
-        return FutureCost(float(len(open_)) if over else 0.0, self.money + float(rest.sum()), waiting)
+    def handle_departures(self) -> None:
+        pass  # the world has the rates of the other jobs
+
+    def warn_stuck(self) -> None:
+        pass
+
+    def cost(self) -> FutureCost:
+        """Simulate the rest of the future."""
+        world, rollout, future = self.world, self.rollout, self.rollout.future
+        over = self.run_to(future.until)
+        jobs = world.present()
+        rest = rollout.terminal.costs(jobs, world.left()[jobs], world.now, world.due[jobs], world.weight[jobs])
+        return future_cost(world, np.arange(len(future.present)), future.now, over, world.money, rest)

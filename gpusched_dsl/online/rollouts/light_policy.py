@@ -24,7 +24,7 @@ from gpusched_dsl.policies.kernels.drawing import draw_passes, has_finish, make_
 from gpusched_dsl.policies.kernels.free_capacity import pin
 from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.kernels.ranking import list_ways, order_rows, rank_ways
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, empty_schedule
+from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Schedule, empty_schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,7 @@ class LightPolicy:
         self.order = [(self.formulas.of(k.value, frame), -1.0 if k.descending else 1.0) for k in policy.order.keys]
         self.choose = self._ranking(lines, policy.choose, frame)
         self.otherwise = self._ranking(lines, policy.otherwise, frame)
+        self.unranked = np.full(len(self.work.job), NEVER)
         self.instructions = lines.run()
         self.look, self.scratch = look_up(self.work), make_scratch(self.work, 1)
         self.empty = empty_schedule(self.work)
@@ -91,7 +92,8 @@ class LightPolicy:
         jobs. The result is overwritten by the next plan.
         """
         first_way = self.work.first_way
-        ranks = [self._ranks(ranking, state, variation) for ranking in (self.choose, self.otherwise)]
+        rankings = (self.choose, self.otherwise)
+        ranks = [self.unranked if one is None else self._ranks(one, state, variation) for one in rankings]
         if self.choose is None:
             ranks.reverse()
         ranked, preferred = list_ways(first_way, ranks[0], ranks[1])
@@ -137,11 +139,9 @@ class LightPolicy:
         )
         return self.plan
 
-    def _ranks(self, ranking: _Ranking | None, state: JobStates, variation: Variation | None) -> Ints:
+    def _ranks(self, ranking: _Ranking, state: JobStates, variation: Variation | None) -> Ints:
         ways = len(self.work.job)
         listed = np.zeros(ways, dtype=np.int64)
-        if ranking is None:
-            return rank_ways(self.work.first_way, np.zeros((ways, 0)), listed)
         table = np.zeros((ways, len(ranking.keys)))
         for column, key in enumerate(ranking.keys):
             table[ranking.way, column] = key(state)

@@ -184,16 +184,16 @@ class World:
             if len(jobs):
                 active = np.maximum(until - np.maximum(self.now, self.blocked_until[jobs]), 0.0)
                 self.done[jobs] += self.pace(jobs) * active
-                self._accrue(passed)
+                self.attained[jobs] += passed * self.uses[jobs]
+                self.charge_time(passed)
             self.now = until
 
-    def _accrue(self, passed: float) -> None:
-        jobs = self.running
+    def charge_time(self, passed: float) -> None:
+        """Add the money, and the time in use, of a time in which the same jobs run."""
         if self.place_rate.any():
             self.ledger.add(EXECUTION, passed * float(self.place_rate.sum()))
-            self.ledger.share_jobs(EXECUTION, jobs, passed * self.rate)
+            self.ledger.share_jobs(EXECUTION, self.running, passed * self.rate)
             self.ledger.share_places(EXECUTION, self.used_places, passed * self.place_rate)
-        self.attained[jobs] += passed * self.uses[jobs]
         np.add.at(self.gpu_time, self.parts.kind, passed * self.parts.uses)
         np.add.at(self.place_time, self.place_kind[self.used_places], passed)
 
@@ -211,30 +211,35 @@ class World:
         """End jobs now."""
         if not len(jobs):
             return
-        self._close_stretches(jobs)
+        self.close_stretches(jobs)
         self.done[jobs] = np.minimum(self.done[jobs], self.ends[jobs])
         self.status[jobs] = DONE
         self.end[jobs] = self.now
         late = np.where(np.isfinite(self.due[jobs]), np.maximum(self.now - self.due[jobs], 0.0), 0.0)
+        self.charge_tardiness(jobs, self.weight[jobs] * late)
+        self.remove_from_places(jobs)
+
+    def charge_tardiness(self, jobs: Ints, amounts: Floats) -> None:
+        """Add the money for the tardiness of jobs that end."""
         if self.weight[jobs].any():
-            self.ledger.add_jobs(TARDINESS, jobs, self.weight[jobs] * late)
-        self._remove_from_places(jobs)
+            self.ledger.add_jobs(TARDINESS, jobs, amounts)
 
     def withdraw(self, jobs: Ints) -> None:
         """Cancel unfinished jobs."""
-        self._close_stretches(jobs[self.status[jobs] == RUNNING])
+        self.close_stretches(jobs[self.status[jobs] == RUNNING])
         self.status[jobs] = GONE
         self.end[jobs] = self.now
-        self._remove_from_places(jobs)
+        self.remove_from_places(jobs)
 
-    def _close_stretches(self, jobs: Ints) -> None:
+    def close_stretches(self, jobs: Ints) -> None:
         """Note where jobs were until now."""
         if len(jobs):
             parts = self.parts.of_jobs(jobs)
             until = np.full(len(parts), self.now)
             self.stretches.append((parts.job, parts.place, parts.kind, parts.uses, self.since[parts.job], until))
 
-    def _remove_from_places(self, jobs: Ints) -> None:
+    def remove_from_places(self, jobs: Ints) -> None:
+        """Take jobs that do not run any more from their places."""
         self.place[jobs] = -1
         self.request[jobs] = np.inf
         self.running = self.running[self.status[self.running] == RUNNING]
@@ -281,7 +286,7 @@ class World:
         stays = np.zeros(len(self.status), dtype=np.bool_)
         stays[jobs] = True
         halted = self.running[~stays[self.running]]
-        self._close_stretches(np.concatenate((halted, jobs[moved | other])))
+        self.close_stretches(np.concatenate((halted, jobs[moved | other])))
         self._charge_changes(plan, first, kinds, boots, costs, halted)
         self._keep_delays(halted)
         wait = np.where(was, 0.0, self.delay_left[jobs])
@@ -362,12 +367,12 @@ class World:
     def halt(self, jobs: Ints) -> None:
         """Put running jobs back into the queue, with their progress; nothing is charged."""
         if len(jobs):
-            self._close_stretches(jobs)
+            self.close_stretches(jobs)
             self._keep_delays(jobs)
             self.status[jobs] = WAITING
             self.since[jobs] = self.now
             self.counts["halt"][jobs] += 1
-            self._remove_from_places(jobs)
+            self.remove_from_places(jobs)
 
     def hold(self, jobs: Ints) -> Floats:
         """Take waiting jobs out of the queue until `release`; return their times of arrival, which it needs."""

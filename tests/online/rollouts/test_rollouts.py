@@ -83,6 +83,20 @@ def test_machines_without_choices() -> None:
     np.testing.assert_allclose([light for light, _ in found], [exact for _, exact in found], rtol=1e-9)
 
 
+def test_a_future_in_which_jobs_never_start_ends_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many plans of a period that start nothing, counted from the last change before the future too."""
+    monkeypatch.setattr("gpusched_dsl.online.loops.events.MOST_IDLE_PERIODS", 4)
+    more = """
+    policy Choosy for CapacityPlanning extends Greedy { order j in Jobs where weight[j] > 2[$/h] by deadline[j]; }
+    policy P for CapacityPlanning { portfolio Greedy, EDF; continue with Choosy; }"""
+    loop = start(cluster(some_jobs(1, 6), more=more), "P", "Periodic")
+    found: list[tuple[FutureCost, FutureCost]] = []
+    with compared(found):
+        loop.run()
+    assert any(light.stuck for light, _ in found)
+    np.testing.assert_allclose([light for light, _ in found], [exact for _, exact in found], rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["ATC", "Slack", "Crowd"])
 @pytest.mark.parametrize("seed", range(4))
