@@ -89,7 +89,7 @@ def test_a_future_in_which_jobs_never_start_ends_with_the_run(monkeypatch: pytes
     more = """
     policy Choosy for CapacityPlanning extends Greedy { order j in Jobs where weight[j] > 2[$/h] by deadline[j]; }
     policy P for CapacityPlanning { portfolio Greedy, EDF; continue with Choosy; }"""
-    loop = start(cluster(some_jobs(1, 6), more=more), "P", "Periodic")
+    loop = start(cluster(some_jobs(3, 6), more=more), "P", "Periodic")
     found: list[tuple[FutureCost, FutureCost]] = []
     with compared(found):
         loop.run()
