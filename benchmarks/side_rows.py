@@ -22,9 +22,10 @@ from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.planners.policy import PolicyPlanner
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.policies.library import policy_named
+from gpusched_dsl.policies.plan import Plan
 
 RACK, TEAMS = 20, 10  # nodes of a rack; teams
 ROWS = """

@@ -16,8 +16,9 @@ from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.open import loop_of, setup_of
-from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
+from gpusched_dsl.online.planners.protocol import Planner, PlanningRequest
 from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.policies.plan import Plan
 
 FIRST = 10  # plans that are not measured: the first compiles, and finds nothing to take over
 

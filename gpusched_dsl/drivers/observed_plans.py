@@ -17,7 +17,8 @@ from gpusched_dsl.ir.domains import Component
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement, Element, Numeric
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
+from gpusched_dsl.policies.plan import Plan
 
 NAME = "cluster"
 TOLERANCE = 1e-9

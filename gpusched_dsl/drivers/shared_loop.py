@@ -23,10 +23,11 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import Carrier, LoopClock
 from gpusched_dsl.online.data.past import KeptValues, Past
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
+from gpusched_dsl.online.planners.protocol import Planner, PlanningRequest
 from gpusched_dsl.online.planners.violations import rows_broken_for_certain
 from gpusched_dsl.online.simulation.assignments import AllocationReader
 from gpusched_dsl.online.simulation.world import RUNNING
+from gpusched_dsl.policies.plan import Plan
 
 MOST_PLANS = 50  # for one time, each without further jobs that found no node
 

@@ -16,8 +16,7 @@ from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.decision import Decision, portfolio_without_run
-from gpusched_dsl.policies.engine import EngineResult, run
+from gpusched_dsl.policies.engine import run
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.free_capacity import pin
@@ -25,12 +24,13 @@ from gpusched_dsl.policies.kernels.pricing import PRICES
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
 from gpusched_dsl.policies.kinds import appends, has_gangs, has_slots
 from gpusched_dsl.policies.memory import replanning_times, values_to_remember
+from gpusched_dsl.policies.plan import Plan, portfolio_without_run
 from gpusched_dsl.policies.prices.values import with_prices
 from gpusched_dsl.policies.relabelling import relabel_schedule
 from gpusched_dsl.policies.rows.asking import RowsAsked
 from gpusched_dsl.policies.rows.guard import running_of
 from gpusched_dsl.policies.rules import FINISH_CODES, PLACE_CODES
-from gpusched_dsl.policies.search import UNLIMITED, SearchSettings, never
+from gpusched_dsl.policies.search import UNLIMITED, SearchResult, SearchSettings, never
 from gpusched_dsl.policies.stages import with_stages
 from gpusched_dsl.policies.standalone import is_standalone, reserves, run_standalone
 from gpusched_dsl.policies.workload import (
@@ -61,7 +61,7 @@ def decide(
     quotient: Quotient | None = None,
     *,
     priced: bool = True,
-) -> Decision:
+) -> Plan:
     """Return the plan of a policy. `running` is the previous plan, whose jobs stay if the policy has `keep running`.
 
     `known` tells when jobs arrived and what service they had (`job_facts.py`). `stop` is asked, and `tell` told how far
@@ -94,7 +94,7 @@ def _decide(
     known: JobFacts | None,
     seconds: float | None,
     priced: bool,
-) -> Decision:
+) -> Plan:
     """Return the plan by the store with all facts of jobs, prices and results of stages."""
     if has_slots(policy) and has_gangs(policy):
         from gpusched_dsl.policies.gangs.slotted_run import run_slotted_gangs
@@ -118,7 +118,7 @@ def _decide(
     if running is not None and any(rule.name == "running" for rule in policy.keep):
         initial = schedule_from(cluster, running)
 
-    def run_with(guard: RowGuard | None, lines: Instructions, once: bool) -> EngineResult:
+    def run_with(guard: RowGuard | None, lines: Instructions, once: bool) -> SearchResult:
         begins = initial
         if asked.placed is not None:
             begins = empty_schedule(cluster.work) if initial is None else copy_of(initial)
@@ -129,10 +129,10 @@ def _decide(
         effort = replace(settings, iterations=0, moves=()) if once else settings
         return run(cluster.work, lines, effort, seed, begins, stop or never, tell, seconds, guard)
 
-    def on_nodes_as_before(found: EngineResult) -> EngineResult:
+    def on_nodes_as_before(found: SearchResult) -> SearchResult:
         moved = copy_of(found.schedule)
         relabel_schedule(cluster.work, moved, schedule_from(cluster, running or {}))
-        return replace(found, schedule=moved)
+        return replace(found, elite=[moved, *found.elite[1:]])
 
     start = running_of(empty_schedule(cluster.work) if initial is None else initial)
     asked = RowsAsked(policy.model, cluster, store, limits, np.ones(len(cluster.work.due), dtype=np.int64), start)
@@ -144,9 +144,9 @@ def _decide(
         on_nodes_as_before if keeps_nodes else None,
         reserves=is_standalone(policy) and reserves(policy),
     )
-    return Decision(
+    return Plan(
         asked.values_of(running_of(outcome.schedule)),
-        price=outcome.price if priced else float("nan"),
+        objective=outcome.price if priced else None,
         statistics={
             "iterations": float(outcome.iterations),
             "compile_seconds": outcome.compile_seconds,
@@ -167,7 +167,7 @@ def _decide_on_gangs(
     limits: MemoryLimits,
     running: Mapping[str, VariableValues] | None,
     known: JobFacts | None,
-) -> Decision:
+) -> Plan:
     """The decision where a job may have several nodes."""
     from gpusched_dsl.policies.gangs.reader import gang_cluster
     from gpusched_dsl.policies.gangs.run import plan_gangs
@@ -177,7 +177,7 @@ def _decide_on_gangs(
     start = gangs.schedule_from(running) if running is not None and keeps else gangs.empty_schedule()
     plan, asked, compiling = plan_gangs(policy, gangs, instructions, start, store, limits, known)
     statistics = {"iterations": 0.0, "compile_seconds": compiling, **asked.statistics()}
-    return Decision(asked.values_of(plan.running()), statistics=statistics, obeys_rows=asked.checked)
+    return Plan(asked.values_of(plan.running()), statistics=statistics, obeys_rows=asked.checked)
 
 
 def compares_plans(policy: CheckedPolicy) -> bool:

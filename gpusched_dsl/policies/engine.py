@@ -5,45 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 
 import numpy as np
 
 from gpusched_dsl.engines.active import active_engine
 from gpusched_dsl.engines.failures import failure_diagnostic
 from gpusched_dsl.engines.protocol import Engine, Failure, Work
-from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.controllers import Group, GroupTask, answer_from, merge, split, task_bytes
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
-from gpusched_dsl.policies.search import Found, SearchSettings, never, search
+from gpusched_dsl.policies.search import SearchResult, SearchSettings, never, search
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import Instructions, Schedule, Workload, empty_schedule
 
 SEARCH = "gpusched_dsl.policies.controllers:search_group"  # the function of a worker
 GRACE_SECONDS = 10.0  # after the time limit, in which workers return their schedules
 EARLY_SECONDS = 0.5  # before the time limit: a stop that is earlier has another reason
-
-
-@dataclass(frozen=True, slots=True)
-class EngineResult:
-    """The best schedule with its price: lateness, postponement, idle GPUs, running costs, in money.
-
-    `iterations`: drawn passes done, in the group that did the fewest. `seconds` are those of the run without those in
-    which it waited for kernels to be compiled or loaded, `compile_seconds`. `elite`: the pool after the moves, cheapest
-    first. `stopped`: it was asked to end early.
-    """
-
-    schedule: Schedule
-    price: float
-    terms: Floats
-    iterations: int
-    seconds: float
-    compile_seconds: float
-    elite: tuple[Schedule, ...] = field(default=())
-    stopped: bool = False
 
 
 def run(
@@ -56,7 +36,7 @@ def run(
     tell: Callable[[int, float], None] | None = None,
     seconds: float | None = None,
     guard: RowGuard | None = None,
-) -> EngineResult:
+) -> SearchResult:
     """The best schedule found. Jobs that `initial` runs stay where they are; with a seed the result is always the same.
 
     It obeys the rows of `guard`. Controllers cannot share these: one plans for all then.
@@ -74,7 +54,7 @@ def run(
     ready = ready_seconds()
     if settings.controllers <= 1 or guard is not None:
         done = [search(work, instructions, settings, np.random.default_rng(root), start, stop, tell, guard)]
-        elite = done[0].elite
+        elite: Sequence[Schedule] = done[0].elite
     else:
         groups = split(work, instructions, start, settings.controllers)
         streams = root.spawn(len(groups))
@@ -90,15 +70,13 @@ def run(
     for plan in elite:
         verify(work, plan)
     compile_seconds = ready_seconds() - ready
-    return EngineResult(
-        schedule=elite[0],
-        price=float(terms.sum()),
-        terms=terms,
+    return SearchResult(
+        elite,
         iterations=min((found.iterations for found in done), default=0),
+        stopped=any(found.stopped for found in done),
+        terms=terms,
         seconds=time.perf_counter() - began - compile_seconds,
         compile_seconds=compile_seconds,
-        elite=tuple(elite),
-        stopped=any(found.stopped for found in done),
     )
 
 
@@ -107,8 +85,8 @@ def _search_in_threads(
     settings: SearchSettings,
     streams: Sequence[np.random.SeedSequence],
     stop: Callable[[], bool],
-) -> list[Found]:
-    def one(group: Group, stream: np.random.SeedSequence) -> Found:
+) -> list[SearchResult]:
+    def one(group: Group, stream: np.random.SeedSequence) -> SearchResult:
         return search(group.work, group.instructions, settings, np.random.default_rng(stream), group.start, stop)
 
     with ThreadPoolExecutor(settings.threads) as threads:
@@ -122,7 +100,7 @@ def _search_on(
     streams: Sequence[np.random.SeedSequence],
     stop: Callable[[], bool],
     seconds: float | None,
-) -> list[Found]:
+) -> list[SearchResult]:
     """Search on workers. A controller whose worker had no time has its first pass. Raises DiagnosticError."""
     until = None if seconds is None else time.time() + seconds
 
@@ -136,13 +114,13 @@ def _search_on(
         Work.of(SEARCH, task_bytes(GroupTask(group, asdict(settings), stream, until)))
         for group, stream in zip(groups, streams, strict=True)
     ]
-    found: dict[str, Found] = {}
+    found: dict[str, SearchResult] = {}
     for done in engine.run(SEARCH, work, ends):
         if isinstance(done.result, Failure):
             again, more_memory = "solve without `--engine`", "start fewer workers with `--workers`"
             raise DiagnosticError([failure_diagnostic(done, done.result, "a controller", again, more_memory)])
         schedule, iterations, stopped = answer_from(done.result)
-        found[done.key] = Found([schedule], iterations, stopped)
+        found[done.key] = SearchResult([schedule], iterations, stopped)
     for each, group, stream in zip(work, groups, streams, strict=True):
         if each.key not in found:
             rng = np.random.default_rng(stream)

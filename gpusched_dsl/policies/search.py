@@ -7,12 +7,13 @@ has no influence on the result. `stop` is asked between calls; the best schedule
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import draw_passes, has_finish, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import PRICES, price_by_term
@@ -49,12 +50,31 @@ def never() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The schedules of a search, cheapest first, the drawn passes done, and whether it was asked to end early."""
+class SearchResult:
+    """The schedules of a search, the cheapest first.
 
-    elite: list[Schedule]
-    iterations: int
-    stopped: bool
+    `iterations`: drawn passes done, in the group that did the fewest. `stopped`: it was asked to end early. `terms` are
+    those of the price of the first schedule (lateness, postponement, idle GPUs, running costs, in money), None where
+    nothing was priced. `seconds` are those of the run without those in which it waited for kernels to be compiled or
+    loaded, `compile_seconds`.
+    """
+
+    elite: Sequence[Schedule]
+    iterations: int = 0
+    stopped: bool = False
+    terms: Floats | None = None
+    seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+    @property
+    def schedule(self) -> Schedule:
+        """The best schedule."""
+        return self.elite[0]
+
+    @property
+    def price(self) -> float | None:
+        """The price of the best schedule."""
+        return None if self.terms is None else float(self.terms.sum())
 
 
 def search(
@@ -66,7 +86,7 @@ def search(
     stop: Callable[[], bool],
     tell: Callable[[int, float], None] | None = None,
     guard: RowGuard | None = None,
-) -> Found:
+) -> SearchResult:
     """Passes and moves for one controller; pass 0 is done even if the run is to stop at once.
 
     All of them obey the rows of `guard`.
@@ -91,7 +111,7 @@ def search(
     elite = [pooled_schedule(pool, at, plan) for at in held]
     if settings.moves and not stopped:
         elite, stopped = _improve(work, instructions, start, elite, settings, stop, guard)
-    return Found(elite, done - 1, stopped)
+    return SearchResult(elite, done - 1, stopped)
 
 
 def _improve(

@@ -14,13 +14,13 @@ from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, CheckedPolicy, time_of
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.engine import EngineResult
 from gpusched_dsl.policies.job_facts import JobFacts, JobRoles
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.later_rows import LinkedRows, no_linked_rows
 from gpusched_dsl.policies.kernels.reservations import PlacedJobs, Ways, backfill, place_ways, take_turns
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart
 from gpusched_dsl.policies.max_min import possible_ways, ways_by_priority
+from gpusched_dsl.policies.search import SearchResult
 from gpusched_dsl.policies.verifying import verify
 from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
 
@@ -45,7 +45,7 @@ def run_standalone(
     known: JobFacts | None = None,
     guard: RowGuard | None = None,
     linked: LinkedRows | None = None,
-) -> EngineResult:
+) -> SearchResult:
     """Return the schedule; jobs that `initial` runs stay. It obeys the rows of `guard`, the `linked` ones too.
 
     Raises BrokenSchedule if a kernel makes one that is none, DiagnosticError (GSM3016) for shares that cannot be.
@@ -72,13 +72,13 @@ class _Run:
         self.linked = no_linked_rows() if linked is None else linked
         self.roles = JobRoles(policy.model, cluster, store, limits)
 
-    def run(self) -> EngineResult:
+    def run(self) -> SearchResult:
         rule = self.policy.place[0].name
         solve = {"backfill": self._backfill, "fair_share": self._fair_share, "max_min": self._max_min}[rule]
         began, ready = time.perf_counter(), ready_seconds()
         schedule = solve()
         waited = ready_seconds() - ready
-        return EngineResult(schedule, float("nan"), np.zeros(0), 0, time.perf_counter() - began - waited, waited)
+        return SearchResult([schedule], seconds=time.perf_counter() - began - waited, compile_seconds=waited)
 
     # --- rules -------------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.numbers import with_unit
-from gpusched_dsl.policies.decision import Decision
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.solving.variants.solver import Feasibility, VariantSolver
 from gsdsl_backends.protocol import Backend
 
@@ -41,7 +41,7 @@ OPTION_SECONDS = 5.0  # to find an option of the model with which it violates no
 
 
 def broken_plan_warning(
-    built: Built, policy: CheckedPolicy, decision: Decision, problem: Problem, backend: Backend
+    built: Built, policy: CheckedPolicy, decision: Plan, problem: Problem, backend: Backend
 ) -> Diagnostic:
     """Name the violated rows, the jobs left out, and an option without violations if one exists."""
     found = violated_rows(problem, backend, WHY_SECONDS)
@@ -66,7 +66,7 @@ def broken_plan_warning(
     )
 
 
-def _notes_on_jobs(built: Built, decision: Decision) -> tuple[str, str]:
+def _notes_on_jobs(built: Built, decision: Plan) -> tuple[str, str]:
     """Notes that name the jobs that the plan runs where the model has no element, and those that it leaves out."""
     placement = built.scenario.model.placement
     at = None if placement is None else placement.position("job")

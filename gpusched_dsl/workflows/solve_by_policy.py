@@ -6,6 +6,7 @@ violates rows of the model; then a diagnostic lists the smallest relaxation of t
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -27,7 +28,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.policies.compile_clock import CompileClock
 from gpusched_dsl.policies.decide import decide
-from gpusched_dsl.policies.decision import Decision
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.solving.abandoned import CODE as ABANDONED
 from gpusched_dsl.solving.aggregated import MOST_NONZEROS, store_columns
 from gpusched_dsl.solving.built import solve_built
@@ -143,13 +144,17 @@ def _solve_by_policy(
     decision = replace(
         decision,
         seconds=max(decision.seconds - ready, 0.0),
-        statistics={**decision.statistics, **seconds, "price": decision.price},
+        statistics={
+            **decision.statistics,
+            **seconds,
+            "price": math.nan if decision.objective is None else decision.objective,
+        },
     )
     solved = replace(solved, size=size, broken_plan=_broken_plan(solved, decision))
     return _remove_proofs(policy, solved, decision, options, ended_by), tuple(warnings)
 
 
-def _broken_plan(solved: Solution, decision: Decision) -> Floats | None:
+def _broken_plan(solved: Solution, decision: Plan) -> Floats | None:
     """Return the values of a plan that no solution completes, NaN for the variables that it leaves open."""
     if solved.status is not Status.INFEASIBLE:
         return None
@@ -161,7 +166,7 @@ def _broken_plan(solved: Solution, decision: Decision) -> Floats | None:
     return values
 
 
-def _problem_with_plan(built: Built, decision: Decision) -> tuple[Problem, Size | None]:
+def _problem_with_plan(built: Built, decision: Plan) -> tuple[Problem, Size | None]:
     """Return the problem with the variables of the plan fixed, of a large one only what the plan leaves open, and the
     size of the complete problem if it is another.
 
@@ -291,7 +296,7 @@ def prove_bound(
 
 
 def _remove_proofs(
-    policy: CheckedPolicy, solved: Solution, decision: Decision, options: SolveOptions, ended_by: str
+    policy: CheckedPolicy, solved: Solution, decision: Plan, options: SolveOptions, ended_by: str
 ) -> Solution:
     """Remove bound and optimality from the solution: they apply to the problem with the fixed plan only.
 

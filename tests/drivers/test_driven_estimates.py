@@ -17,9 +17,9 @@ from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.journal.steps import RecordedSteps
 from gpusched_dsl.online.live.messages import event_of
-from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.policies.broken_rows import BrokenRows
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.workflows.estimate import estimate_live
 
 

@@ -13,8 +13,9 @@ from online_texts import CP_ON, MACHINES, driver, machines, run
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.base import SimulationLoop
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.simulation.world import DONE, WAITING
+from gpusched_dsl.policies.plan import Plan
 
 # --- capacity planning over time: a case worked out by hand ---------------------------------------------------------
 

@@ -11,7 +11,8 @@ from online_texts import driver, machines
 import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
+from gpusched_dsl.online.planners.protocol import Planner, PlanningRequest
+from gpusched_dsl.policies.plan import Plan
 
 JOBS = machines(1, [(0.0, 2.0), (0.5, 1.0), (2.5, 0.5)])
 # Two jobs at once on one node; HiGHS has no answer to the first one's numbers, each of which is in range.

@@ -8,8 +8,8 @@ import pytest
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.planners.verification import PlanCheck
+from gpusched_dsl.policies.plan import Plan
 
 ROWS = {
     "racks": "constraint few[r in 1..1]: sum[j in Jobs, n in Nodes where rack[n] == r] run[j, n] <= 1;",

@@ -14,7 +14,8 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.run import exit_code
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
+from gpusched_dsl.policies.plan import Plan
 
 # The model asks that two jobs run where there are two; the policy lists the shortest one alone.
 TWO = (

@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.policies.decide import decide
-from gpusched_dsl.policies.decision import Decision
+from gpusched_dsl.policies.plan import Plan
 
 TEXT = """
 model M {
@@ -61,7 +61,7 @@ scenario Run for M {
 """
 
 
-def decided(policy: str, running: dict[str, VariableValues] | None = None, text: str = TEXT) -> Decision:
+def decided(policy: str, running: dict[str, VariableValues] | None = None, text: str = TEXT) -> Plan:
     found = Diagnostics()
     workspace = workspace_from_text(text, "memory.gsm", found, Path.cwd())
     found.raise_if_errors()
@@ -78,7 +78,7 @@ def by_job(given: VariableValues | None) -> dict[int, float]:
     return dict(zip(given.codes[0].tolist(), given.values.tolist(), strict=True))
 
 
-def placed(decision: Decision) -> dict[int, tuple[int, int]]:
+def placed(decision: Plan) -> dict[int, tuple[int, int]]:
     job, node, gpus = decision.values["run"].codes
     return {j: (n, g) for j, n, g in zip(job.tolist(), node.tolist(), gpus.tolist(), strict=True)}
 

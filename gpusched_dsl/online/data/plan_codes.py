@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Component
 from gpusched_dsl.language.checked import ValueType
-from gpusched_dsl.online.planners.protocol import Plan
+from gpusched_dsl.policies.plan import Plan
 
 OF_JOBS = ""  # the name of values by job, in `types`
 

@@ -10,7 +10,7 @@ import numpy as np
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.domains import Component, Universe, decode_column
 from gpusched_dsl.language.checked import Element, ValueType
-from gpusched_dsl.online.planners.protocol import Plan
+from gpusched_dsl.policies.plan import Plan
 
 Data = dict[str, Any]
 

@@ -31,7 +31,7 @@ from gpusched_dsl.online.loops.step_journal import StepJournal, read_plan, step_
 from gpusched_dsl.online.planners.completion import PlanCompletion
 from gpusched_dsl.online.planners.failures import OF_SOLVING
 from gpusched_dsl.online.planners.fallback import plan_with_fallback
-from gpusched_dsl.online.planners.protocol import BROKEN, VIOLATES, ControllerState, Outlook, Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import BROKEN, ControllerState, Outlook, PlanningRequest
 from gpusched_dsl.online.planners.violations import violation_note
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 from gpusched_dsl.online.run_record import RunOutcome, RunStep
@@ -41,6 +41,7 @@ from gpusched_dsl.online.simulation.node_availability import NodeAvailability
 from gpusched_dsl.online.simulation.realisation import Outages
 from gpusched_dsl.online.simulation.world import PlanChanges, World
 from gpusched_dsl.policies.broken_rows import BrokenRows
+from gpusched_dsl.policies.plan import VIOLATES, Plan
 
 
 @dataclass(eq=False)

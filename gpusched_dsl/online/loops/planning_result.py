@@ -15,10 +15,10 @@ from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.checked_online import CHANGES
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.assignments import AllocationReader
 from gpusched_dsl.online.simulation.world import PlanChanges, World
+from gpusched_dsl.policies.plan import Plan
 
 CHOSEN = 0.5  # a binary above this is 1
 

@@ -10,7 +10,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.journal.plan_codec import plan_data, plan_from
-from gpusched_dsl.online.planners.protocol import Plan
+from gpusched_dsl.policies.plan import Plan
 
 
 class StepJournal(Protocol):

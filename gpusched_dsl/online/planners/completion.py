@@ -17,8 +17,8 @@ from gpusched_dsl.compiling.tightening.open_part import open_part
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.planners.violations import rows_broken_for_certain
+from gpusched_dsl.policies.plan import Plan
 
 if TYPE_CHECKING:
     from gsdsl_backends.protocol import SolveOptions

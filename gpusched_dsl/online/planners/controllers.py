@@ -27,7 +27,8 @@ from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.plan_codes import PlanCodes
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
-from gpusched_dsl.online.planners.protocol import ControllerState, Plan, Planner, PlanningRequest
+from gpusched_dsl.online.planners.protocol import ControllerState, Planner, PlanningRequest
+from gpusched_dsl.policies.plan import Plan
 
 CODE = "GSM7010"
 

@@ -8,7 +8,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.online.planners.failures import OF_SOLVING, is_of_solving
-from gpusched_dsl.online.planners.protocol import AS_BEFORE, Plan, Planner, PlanningRequest
+from gpusched_dsl.online.planners.protocol import AS_BEFORE, Planner, PlanningRequest
 from gpusched_dsl.online.planners.violations import (
     VIOLATED,
     is_large,
@@ -17,6 +17,7 @@ from gpusched_dsl.online.planners.violations import (
 )
 from gpusched_dsl.online.run_diagnostics import RunDiagnostics
 from gpusched_dsl.policies.broken_rows import BrokenRows
+from gpusched_dsl.policies.plan import Plan
 
 
 def plan_with_fallback(

@@ -10,7 +10,8 @@ import numpy as np
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.ir.deadline import active_deadline
 from gpusched_dsl.language.checked_policy import CheckedPolicy, at
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.relabelling import relabel_values
 
 MOST_SEED = 2**31  # solvers take no larger seed

@@ -38,7 +38,6 @@ from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import (
     AS_BEFORE,
     Outlook,
-    Plan,
     Planner,
     PlanningRequest,
     SimulatedFuture,
@@ -46,7 +45,7 @@ from gpusched_dsl.online.planners.protocol import (
 )
 from gpusched_dsl.online.planners.varying import Varied, search
 from gpusched_dsl.online.planners.violations import is_large, rows_broken_for_certain
-from gpusched_dsl.policies.decision import portfolio_without_run
+from gpusched_dsl.policies.plan import Plan, portfolio_without_run
 
 MOST_SEED = 2**31
 PLAN_OF = "plan of "

@@ -35,10 +35,11 @@ from gpusched_dsl.online.planners.program_lines import (
     job_line,
 )
 from gpusched_dsl.online.planners.program_process import ProgramProcess, command_of
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.run_config import PROGRAM
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.placement_reader import cluster_of
+from gpusched_dsl.policies.plan import Plan
 
 SECONDS = 10.0  # of a decision, without a time limit of the run
 END_SECONDS = 1.0

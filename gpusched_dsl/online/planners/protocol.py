@@ -12,38 +12,10 @@ from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.past import KeptValues
 from gpusched_dsl.online.planners.variations import Variation
+from gpusched_dsl.policies.plan import Plan
 
 AS_BEFORE: Final = "as before"  # the method of a plan where none was found: what runs goes on
 BROKEN: Final = "broken"  # the status of a plan that violates the model
-VIOLATES: Final = "violates the model, by "  # a note of such a plan, or of one in place of it
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Values of variables in codes of the instance, and their origin.
-
-    `again` are jobs (codes) and in how long each wants a new plan; `remembered` values of parameters of jobs that the
-    policy keeps for its next plan. `objective` and `bound` are what the method claims, None where it claims nothing.
-    `obeys_roles`: an engine of policies has verified that the plan obeys the roles of the placement; `obeys_rows`: and
-    all other rows, as the check of plans would find out again.
-    """
-
-    values: Mapping[str, VariableValues]
-    method: str
-    status: str = "feasible"
-    seconds: float = 0.0
-    objective: float | None = None
-    bound: float | None = None
-    again: VariableValues | None = None
-    remembered: Mapping[str, VariableValues] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    obeys_roles: bool = False
-    obeys_rows: bool = False
-
-    @property
-    def violation(self) -> str:
-        """Return which row or bound of the model this plan, or the refused one in place of it, violates; else ""."""
-        return next((note.removeprefix(VIOLATES) for note in self.notes if note.startswith(VIOLATES)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.planners.policy import seed_of
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.relabelling import relabel_values
 from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solution import Solution

@@ -6,7 +6,8 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.online.planners.protocol import Plan, Planner, PlanningRequest
+from gpusched_dsl.online.planners.protocol import Planner, PlanningRequest
+from gpusched_dsl.policies.plan import Plan
 
 
 @dataclass(frozen=True)

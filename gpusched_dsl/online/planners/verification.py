@@ -14,7 +14,6 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.planners.violations import is_large
 from gpusched_dsl.policies.broken_rows import (
     BrokenRows,
@@ -23,6 +22,7 @@ from gpusched_dsl.policies.broken_rows import (
     is_open,
     open_names,
 )
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.rows.problem import broken_side_rows, side_model
 
 JUDGE: Final = "highs"

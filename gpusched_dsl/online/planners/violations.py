@@ -12,8 +12,8 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.checked import CheckedModel, TypedIndexing
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.online.planners.protocol import VIOLATES, Plan
 from gpusched_dsl.policies.broken_rows import BrokenRows, broken_rows
+from gpusched_dsl.policies.plan import VIOLATES, Plan
 
 VIOLATED: Final = "GSM7008"
 MOST_ELEMENTS = 100_000  # of one family of variables: the check of larger models would cost more than their plans

@@ -15,11 +15,12 @@ from gpusched_dsl.language.checked import TypedLaw
 from gpusched_dsl.language.units import number_factor
 from gpusched_dsl.online.loops.branching import fork
 from gpusched_dsl.online.loops.events import EventLoop
-from gpusched_dsl.online.planners.protocol import FutureCost, Plan, Planner, PlanningRequest, SimulatedFuture
+from gpusched_dsl.online.planners.protocol import FutureCost, Planner, PlanningRequest, SimulatedFuture
 from gpusched_dsl.online.rollouts.terminal import TerminalValue
 from gpusched_dsl.online.simulation.node_availability import NodeAvailability
 from gpusched_dsl.online.simulation.world import DONE, FUTURE, World
 from gpusched_dsl.policies.placement_reader import cluster_of
+from gpusched_dsl.policies.plan import Plan
 
 
 @dataclass(frozen=True)

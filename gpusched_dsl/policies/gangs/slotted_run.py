@@ -13,7 +13,6 @@ from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ROUNDING
 from gpusched_dsl.language.checked_policy import CheckedPolicy
-from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.gangs.blocks import BlockFinder, GangBlock
 from gpusched_dsl.policies.gangs.reader import CHOSEN
 from gpusched_dsl.policies.gangs.slotted_reader import SlottedGangs, read_slotted_gangs
@@ -30,6 +29,7 @@ from gpusched_dsl.policies.kernels.row_guard import (
     restart,
     undo,
 )
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.rows.asking import RowsAsked
 from gpusched_dsl.policies.rows.guard import Running
 from gpusched_dsl.policies.search import never
@@ -45,7 +45,7 @@ def run_slotted_gangs(
     limits: MemoryLimits,
     running: Mapping[str, VariableValues] | None = None,
     stop: Stop | None = None,
-) -> Decision:
+) -> Plan:
     """Return the plan of a policy with `occupies` for gangs, which obeys the rows of the model.
 
     Of `running`, the gangs in the first slot stay on their nodes until they end if the policy has `keep running`.
@@ -71,7 +71,7 @@ def run_slotted_gangs(
         **asked.statistics(),
     }
     values = asked.values_of(outcome.running())
-    return Decision(values, statistics=statistics, stopped=stopped[0], obeys_rows=asked.checked)
+    return Plan(values, statistics=statistics, stopped=stopped[0], obeys_rows=asked.checked)
 
 
 @dataclass(eq=False)

@@ -14,10 +14,10 @@ from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.queues import append_all
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.kernels.row_guard import RowGuard
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.rows.completion import MOST_PLACES, OpenPlaces, PolicyRows, fewest_jobs, whole_problem
 from gpusched_dsl.policies.rows.guard import Running
 from gpusched_dsl.policies.rows.problem import SideProblem
@@ -47,7 +47,7 @@ class QueuesOfPolicy(Protocol):
 
     def plan(
         self, ordered: Codes, found: Candidates, taken: Ints, place: Ints, stop: Callable[[], bool] | None
-    ) -> Decision:
+    ) -> Plan:
         """Return the plan of candidates that jobs take."""
 
     def from_end(self, job: Codes, node: Codes, place: Ints) -> Ints:
@@ -87,7 +87,7 @@ class QueuePasses:
         taken, place = append_all(queue, *self.given, ready, self.by_finish, ranks, start, guard)
         return taken, place
 
-    def plan(self, guard: RowGuard | None, queue: Ints, placed: Running | None) -> Decision:
+    def plan(self, guard: RowGuard | None, queue: Ints, placed: Running | None) -> Plan:
         """Return a plan with all values that the policy decides."""
         taken, place = self._appended(guard, queue, placed)
         return self.queues.plan(self.ordered, self.found, taken, place, self.stop)

@@ -19,10 +19,10 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked_policy import CheckedPolicy, CheckedRanking
-from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.decision_evaluator import elements_in_order, key_table
 from gpusched_dsl.policies.kernels.ranking import order_rows
 from gpusched_dsl.policies.node_kinds import no_index, position_of
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.queues.passes import Candidates, QueuePasses
 from gpusched_dsl.policies.rows.excess import excess_of
 from gpusched_dsl.policies.rows.problem import side_model, side_problem
@@ -36,7 +36,7 @@ def run_queues(
     store: ValueStore,
     limits: MemoryLimits,
     stop: Callable[[], bool] | None = None,
-) -> Decision:
+) -> Plan:
     """The plan of a policy with `place append`. Nothing is drawn and nothing kept.
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
@@ -53,7 +53,7 @@ class Queues:
         self.job, self.node = position_of(self.placement, "job"), position_of(self.placement, "node")
         self.place = position_of(self.placement, "place_from_end")
 
-    def run(self, stop: Callable[[], bool] | None) -> Decision:
+    def run(self, stop: Callable[[], bool] | None) -> Plan:
         jobs, order = elements_in_order(self.ev, self.policy.order)
         ordered = jobs[order]
         found = self._candidates(ordered)
@@ -77,7 +77,7 @@ class Queues:
 
     def plan(
         self, ordered: Codes, found: Candidates, taken: Ints, place: Ints, stop: Callable[[], bool] | None
-    ) -> Decision:
+    ) -> Plan:
         placed = np.flatnonzero(taken >= 0)
         job, node, place = found.job[taken[placed]], found.node[taken[placed]], place[placed]
         from_end = self.from_end(job, node, place)
@@ -85,7 +85,7 @@ class Queues:
         codes = tuple(columns[at] for at in range(len(self.placement.indices)))
         values = {self.placement.variable: VariableValues(codes, np.ones(len(job)))}
         left = {UNPLACED: float(len(ordered) - len(placed))}
-        return Decision(values, statistics=left, stopped=stop is not None and stop())
+        return Plan(values, statistics=left, stopped=stop is not None and stop())
 
     # --- the placement -----------------------------------------------------------------------------------------------
 

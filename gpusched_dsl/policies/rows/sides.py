@@ -18,8 +18,8 @@ from gpusched_dsl.compiling.lowering.fixing import Fixed
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.rows.demands import QueueRepair
 from gpusched_dsl.policies.rows.excess import RowExcess
 from gpusched_dsl.policies.rows.guard import PlaceRows, Running, guard_of, relax_until_settled, rows_that_demand
@@ -35,7 +35,7 @@ _MOST_STEPS = 60  # plans with other queues, to meet the rows that demand someth
 class Passes(Protocol):
     """The passes of a policy, by a guard, with a queue and jobs that a solver placed. They restart the guard."""
 
-    def plan(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Decision:
+    def plan(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Plan:
         """Return a plan with all values that the policy decides."""
 
     def run(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Running:
@@ -46,13 +46,13 @@ class Passes(Protocol):
 
 
 def first_that_obeys(
-    first: Decision,
+    first: Plan,
     missing: str,
     excess_of_values: Callable[[Fixed], RowExcess | None],
     sides_of_model: Callable[[], MovedSides],
     passes: Passes,
     order: Ints,
-) -> Decision:
+) -> Plan:
     """Return a plan that obeys all rows, with the number of rows that it was asked for; `first` asks none.
 
     If none is found, it is the one with most jobs of those that break no limit; `first` if there is none, or if `first`
@@ -205,7 +205,7 @@ class MovedSides:
         relax_until_settled(built, row, bounds, demands, relaxed)
         return _MovedRows(built, self.most, relaxed, demands, job_of_column, self)
 
-    def mend(self, repair: QueueRepair, rows: _MovedRows, made: Decision, excess: RowExcess) -> bool:
+    def mend(self, repair: QueueRepair, rows: _MovedRows, made: Plan, excess: RowExcess) -> bool:
         """Change a queue so that a row may be met that demands what a plan misses; return whether it is changed.
 
         Limits that a plan breaks come first, and rows of loads are met by no queue.

@@ -28,10 +28,10 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.covers import part_with
-from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, arrays_of
 from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.rows.blocks import blocks_of
 from gpusched_dsl.policies.rows.completion import MOST_PLACES as MOST_PLACES_OF_SOLVER
 from gpusched_dsl.policies.rows.completion import fewest_jobs
@@ -60,7 +60,7 @@ class SlottedPasses:
     limits: MemoryLimits
     placing: Placing
     place: Callable[[SlottedRows | None, Ints, Running | None], SlottedResult]
-    values: Callable[[SlottedResult], Decision]
+    values: Callable[[SlottedResult], Plan]
     starts: bool
 
     @property
@@ -69,7 +69,7 @@ class SlottedPasses:
         assert self.policy.model.placement is not None
         return self.policy.model.placement
 
-    def plan(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Decision:
+    def plan(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Plan:
         """Return a plan with all values that the policy decides."""
         return self.values(self.place(self._rows(guard), queue, placed))
 
@@ -91,7 +91,7 @@ class SlottedPasses:
         deep[job[known][arrays.deep[arrays.column[known]] == 1]] = True
         return SlottedRows(guard, self.starts, deep)
 
-    def problem(self, rows: CheckedModel, first: Decision) -> SideProblem:
+    def problem(self, rows: CheckedModel, first: Plan) -> SideProblem:
         """Return rows of the model, with what `fix` lines state. Raises DiagnosticError as `ground` does."""
         assert self.policy.slots is not None
         fixes = self.policy.slots.fixes
@@ -123,7 +123,7 @@ class SlottedPasses:
         return Running(job, place, job, found[1])
 
 
-def slotted_plan_that_obeys(passes: SlottedPasses) -> Decision:
+def slotted_plan_that_obeys(passes: SlottedPasses) -> Plan:
     """Return a plan that obeys all rows of the model, if one is found."""
     policy, instance, placement, slots = passes.policy, passes.instance, passes.placement, passes.policy.slots
     assert slots is not None

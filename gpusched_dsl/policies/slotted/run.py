@@ -15,10 +15,10 @@ from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked_policy import CheckedFix, CheckedLoads, CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.policies.decision import Decision
 from gpusched_dsl.policies.kernels.slotted_cluster import SlottedSchedule
 from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows
 from gpusched_dsl.policies.node_kinds import position_of
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.rows.guard import Running
 from gpusched_dsl.policies.rows.slots import SlottedPasses, slotted_plan_that_obeys
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
@@ -32,7 +32,7 @@ def run_slotted(
     store: ValueStore,
     limits: MemoryLimits,
     stop: Callable[[], bool] | None = None,
-) -> Decision:
+) -> Plan:
     """The plan of a policy with `occupies`, which obeys the rows of the model. Nothing is drawn and nothing kept.
 
     Raises DiagnosticError as evaluation does, and where the placement does not say what is needed (GSM3016).
@@ -47,7 +47,7 @@ def run_slotted(
         cluster = instance.cluster._replace(order=order)
         return make_plan(cluster, instance.guard, instance.serving, placing, stop, rows, placed)
 
-    def values_of(result: SlottedResult) -> Decision:
+    def values_of(result: SlottedResult) -> Plan:
         assert policy.slots is not None
         found = _Values(policy, store, limits)
         found.add(*_of_jobs(policy, instance, result.plan, starts=starts))
@@ -55,7 +55,7 @@ def run_slotted(
             found.add(*_of_services(policy.slots.serve, instance, result.plan))
         for fix in policy.slots.fixes:
             found.fix(fix)
-        return Decision(
+        return Plan(
             found.values,
             statistics=_statistics(instance, result, found),
             stopped=not result.is_complete,

@@ -25,10 +25,10 @@ from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.loops.slots import SlotLoop
 from gpusched_dsl.online.loops.step_journal import StepJournal
 from gpusched_dsl.online.open import loop_of, setup_of
-from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.workflows.live import run_live_loop
 
 

@@ -6,9 +6,10 @@ import pytest
 from online_texts import driver, run
 
 from gpusched_dsl.online.history import RunHistory
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import DONE
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.reporting.runs.metrics import metrics_of
 
 TEXT = """

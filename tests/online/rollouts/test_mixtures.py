@@ -13,8 +13,8 @@ from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.mixtures import exchangeable_jobs, mixture
-from gpusched_dsl.online.planners.protocol import Plan
 from gpusched_dsl.online.run_record import RunOutcome
+from gpusched_dsl.policies.plan import Plan
 
 BLOCK = "EveryArrivalAndCompletion"
 Row = tuple[int, ...]

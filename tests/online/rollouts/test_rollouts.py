@@ -179,7 +179,7 @@ class _Given:
         self.values = values
 
     def plan(self, request):  # type: ignore[no-untyped-def]
-        from gpusched_dsl.online.planners.protocol import Plan
+        from gpusched_dsl.policies.plan import Plan
 
         return Plan(self.values, "given")
 

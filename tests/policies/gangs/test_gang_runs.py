@@ -20,12 +20,13 @@ from gpusched_dsl.online.history import stretches_of
 from gpusched_dsl.online.journal.recorder import Recorder
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.open import loop_of, setup_of
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.world import World
 from gpusched_dsl.policies.generic.catalogue import GENERIC
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.workflows.live import run_live_loop
 
 

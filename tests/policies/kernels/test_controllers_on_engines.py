@@ -18,8 +18,8 @@ from gpusched_dsl.engines.local import LocalEngine
 from gpusched_dsl.engines.protocol import DIED, Done, Engine, Failure, Shared, Stop, Work
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.controllers import GroupTask, split, task_bytes, task_from
-from gpusched_dsl.policies.engine import EngineResult, run
-from gpusched_dsl.policies.search import SearchSettings
+from gpusched_dsl.policies.engine import run
+from gpusched_dsl.policies.search import SearchResult, SearchSettings
 from gpusched_dsl.policies.verifying import violations
 from gpusched_dsl.policies.workload import Instructions, Workload, empty_schedule
 
@@ -62,12 +62,12 @@ def cases(count: int) -> list[tuple[Workload, Instructions]]:
     return found
 
 
-def same(one: EngineResult, other: EngineResult) -> bool:
+def same(one: SearchResult, other: SearchResult) -> bool:
     equal = all(np.array_equal(a, b) for a, b in zip(one.schedule, other.schedule, strict=True))
     return equal and (one.price, one.iterations, one.stopped) == (other.price, other.iterations, other.stopped)
 
 
-def on(engine: Engine, work: Workload, lines: Instructions, number: int) -> EngineResult:
+def on(engine: Engine, work: Workload, lines: Instructions, number: int) -> SearchResult:
     with use_engine(engine) as use:
         found = run(work, lines, SETTINGS, seed=[3, number])
     assert use.used

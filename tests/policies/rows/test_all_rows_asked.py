@@ -129,7 +129,7 @@ def assert_equal_costs_of_gavel(name: str) -> None:
     with all_rows_asked() as asked:
         found = decide(policy, decision.store, LIMITS, 1)
     assert_asked(asked, policy)
-    assert found.price == pytest.approx(usual.price, rel=0.01)
+    assert found.objective == pytest.approx(usual.objective, rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["FIFO", "Greedy"])

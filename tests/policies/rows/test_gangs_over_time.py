@@ -14,9 +14,10 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 from gpusched_dsl.online.history import stretches_of
 from gpusched_dsl.online.open import loop_of, setup_of
-from gpusched_dsl.online.planners.protocol import Plan, PlanningRequest
+from gpusched_dsl.online.planners.protocol import PlanningRequest
 from gpusched_dsl.online.planners.verification import PlanCheck
 from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.policies.plan import Plan
 
 MODEL = """
 model Racks {

@@ -22,7 +22,7 @@ SEEDS = [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range
 def test_engine_and_model_agree(seed: int, tmp_path: Path) -> None:
     text = drawn(seed).text()
     case = case_of("QuickRG", "Drawn", text)
-    price = decide(case.policy, case.store, LIMITS, seed=seed).price
+    price = decide(case.policy, case.store, LIMITS, seed=seed).objective
     path = tmp_path / "drawn.gsm"
     path.write_text(text, encoding="utf-8")
     result = gs.load(path).solve("Drawn", "QuickRG", seed=seed)

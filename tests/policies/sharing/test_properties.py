@@ -102,10 +102,10 @@ def test_money_and_clocks_have_no_scale(policy: str, seed: int) -> None:
 def test_draws_follow_the_seed(seed: int) -> None:
     case = case_of("QuickRG", "Drawn", text(seed).text())
     assert case.plan(7) == case.plan(7)
-    prices = [decide(case.policy, case.store, LIMITS, s).price for s in range(3)]
+    prices = [decide(case.policy, case.store, LIMITS, s).objective for s in range(3)]
     # The first of all passes draws nothing, so no seed is worse than Greedy.
     greedy = case_of("OneRG", "Drawn", text(seed).text() + ONE)
-    assert max(prices) <= decide(greedy.policy, greedy.store, LIMITS).price + 1e-9
+    assert max(prices) <= decide(greedy.policy, greedy.store, LIMITS).objective + 1e-9
 
 
 ONE = "policy OneRG for GpuSharing extends RG { repeat 1 keep best node_first_end; }"

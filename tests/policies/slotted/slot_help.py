@@ -13,7 +13,7 @@ from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
-from gpusched_dsl.policies.decision import Decision
+from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.run import run_slotted
 from gpusched_dsl.workflows.solve_by_policy import solve_by_policy
@@ -27,7 +27,7 @@ class Case:
     built: Built
     policy: CheckedPolicy
 
-    def plan(self) -> Decision:
+    def plan(self) -> Plan:
         return run_slotted(self.policy, self.built.instance.store, MemoryLimits())
 
     def instance(self) -> SlottedInstance:
