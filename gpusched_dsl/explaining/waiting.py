@@ -23,7 +23,6 @@ from gpusched_dsl.explaining.decisions.model_room import ModelRoom
 from gpusched_dsl.explaining.decisions.planned import CHOSEN, Cost, PlannedProblem
 from gpusched_dsl.explaining.decisions.policy_trace import turn_with
 from gpusched_dsl.explaining.excluding_rows import ExcludingRows, excluding_rows
-from gpusched_dsl.explaining.gang_room import GangRoom
 from gpusched_dsl.explaining.job_reason import NEVER, ROOM
 from gpusched_dsl.explaining.job_reason import NO_ROOM as FULL
 from gpusched_dsl.explaining.row_text import COMPILER_MARK, short
@@ -109,7 +108,6 @@ class _Search(PlannedProblem):
         planned = np.zeros(len(kept))
         planned[np.searchsorted(kept, placed)] = workers
         codes = domain.columns_at(kept)
-        self.gangs: GangRoom | None = None
         most = np.ones(len(kept))
         if model.placement.has_gangs:
             most = np.maximum(planned, most_workers(model, store, limits, codes).astype(np.float64))
@@ -123,8 +121,6 @@ class _Search(PlannedProblem):
         self.planned_values = np.zeros(self.family.size)
         placed, workers = self._planned_elements(self.family.domain)
         self.planned_values[placed] = workers
-        if model.placement.has_gangs:
-            self.gangs = GangRoom.of(model, store, limits, own, self.planned_values)
         order = np.argsort(waiting.codes[self.examined])
         codes_in_order = waiting.codes[self.examined[order]]
         at = np.minimum(np.searchsorted(codes_in_order, own[place]), len(order) - 1)
@@ -164,14 +160,34 @@ class _Search(PlannedProblem):
         blocked[violations.column] = True
         for at in self.examined.tolist():
             own = np.flatnonzero(self.owner == at)
-            room = None if self.gangs is None else self.gangs.reason(labels[at], own)
-            if room is not None:
-                found[at] = room
+            gang = self._gang_reason(at) if self.room.placement.has_gangs else None
+            if gang is not None:
+                found[at] = gang
             elif blocked[own].all():
                 found[at] = self._in_words(at, own, violations)
             elif not self.solver.over:
                 found[at] = self._solve_with(at, own, own[~blocked[own]])
         return self._with_refusals(found)
+
+    def _gang_reason(self, at: int) -> WaitingReason | None:
+        """Why a gang has no room for all of its workers, now or in the empty cluster; None if it has room."""
+        room = self.room.of_job(int(self.waiting.codes[at]))
+        if room is None:
+            return None
+        options = room.options
+        needed = options.workers[np.unique(options.way, return_index=True)[1]]
+        now, empty = (
+            np.bincount(options.way, weights=workers).astype(np.int64)
+            for workers in (room.cluster.workers_now(options), room.cluster.workers_empty(options))
+        )
+        if (now >= needed).any():
+            return None
+        kind, sums, there = (
+            (TOO_LARGE, empty, "the empty cluster has") if (empty < needed).all() else (NO_ROOM, now, "there is")
+        )
+        best = int(np.argmax(sums - needed))
+        text = f"{kind}: needs {needed[best]} workers at once, {there} room for {sums[best]}"
+        return WaitingReason(self.waiting.labels[at], kind, text, needs=float(needed[best]), free=float(sums[best]))
 
     def _in_words(self, at: int, own: Ints, violations: ExcludingRows) -> WaitingReason:
         """Describe the row that excludes a job; before it, where capacities are known, what it needs and what is free.
