@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -11,7 +11,7 @@ from gpusched_dsl.language.checked_policy import CheckedMember, CheckedPolicy, C
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.bounds.gap_parts import GapParts
+from gpusched_dsl.online.bounds.gap_parts import MEANINGS, GapParts
 from gpusched_dsl.online.bounds.run_bound import has_unfinished_jobs
 from gpusched_dsl.online.data.real_values import real_values
 from gpusched_dsl.online.history import RunHistory
@@ -20,18 +20,16 @@ from gpusched_dsl.online.open import loop_of, setup_of
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.portfolio import PortfolioPlanner
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.solving.methods import method_named
 
-MEANINGS = (
+CODE = "GSM7017"
+QUEUES = ("ATC", "EDF", "SRTF", "FIFO")  # that continue simulated plans
+OF_WINDOWS = (
     "saved by windows that end with the run",
     "then saved by knowing later jobs and real values",
     "the rest above the bound",
 )
-
-CODE = "GSM7017"
-QUEUES = ("ATC", "EDF", "SRTF", "FIFO")  # that continue simulated plans
 
 
 def gap_parts(
@@ -57,25 +55,49 @@ def _parts(
         return _none("several controllers plan", "run it without `--controllers`")
     config = replace(config, journal=None, replay=False, bound=False, verify="none")
     if in_windows:
-        found = gap_parts_of_windows(workspace, config, result, bound.value, stop)
-        return found if isinstance(found, GapParts) else _none(found, "run it again, or without `--why-gap`")
-    setup = setup_of(workspace, config)
-    portfolio = _looking_ahead(workspace, setup, config)
-    if isinstance(portfolio, Diagnostic):
-        return portfolio
-    totals = []
-    for informed in (False, True):
-        planner = replace(portfolio.fresh(), knows_future=informed)
-        loop = loop_of(replace(setup, planner=planner), stop=stop, fast=False)
+        variants: Iterator[RunSetup] = _with_long_windows(workspace, config, result)
+        methods: tuple[str, ...] = (result.method,)
+        what, help, meanings = "with longer windows", "run it again, or without `--why-gap`", OF_WINDOWS
+    else:
+        setup = setup_of(workspace, config)
+        portfolio = _looking_ahead(workspace, setup, config)
+        if isinstance(portfolio, Diagnostic):
+            return portfolio
+        planners = (replace(portfolio.fresh(), knows_future=informed) for informed in (False, True))
+        variants = (replace(setup, planner=planner) for planner in planners)
+        methods = tuple(dict.fromkeys(p.name for p in (*portfolio.members, *portfolio.continuing)))
+        what, help, meanings = "that looks ahead", "run it again", MEANINGS
+    totals: list[float] = []
+    for variant in variants:
         try:
-            outcome = loop.run()
+            outcome = loop_of(variant, stop=stop, fast=False).run()
         finally:
-            planner.close()
-        if outcome.ended != "finished":
-            return _none(f"a run that looks ahead ended early: {outcome.ended}", "run it again")
+            variant.planner.close()
+        if outcome.ended != result.ended:
+            return _none(f"a run {what} ended early: {outcome.ended}", help)
+        if in_windows and has_unfinished_jobs(RunHistory(outcome)):
+            return _none(f"a run {what} did not finish all jobs", help)
         totals.append(outcome.total)
-    methods = tuple(dict.fromkeys(p.name for p in (*portfolio.members, *portfolio.continuing)))
-    return GapParts(result.total, totals[0], totals[1], bound.value, methods)
+    return GapParts(result.total, totals[0], totals[1], bound.value, methods, meanings)
+
+
+def _with_long_windows(workspace: Workspace, config: RunConfig, result: RunResult) -> Iterator[RunSetup]:
+    """Yield two variants of a run in windows: each window ends with the run.
+
+    Both plan with the method of the run, at the same times. The first one knows what the run knew; the second one also
+    knows all later jobs and, in place of expected values, the real ones (`online/data/real_values.py`). A job that has
+    not arrived is never executed, even if a plan has it.
+    """
+    real = real_values(result.outcome.online, result.outcome.base)
+    informed = replace(config, replaced={**(config.replaced or {}), **real})
+    for foresees in (False, True):
+        setup = setup_of(workspace, informed if foresees else config)
+        if foresees:
+            carries = tuple(carry for carry in setup.online.carries if carry.target not in real)
+            setup = replace(setup, online=structs.replace(setup.online, carries=carries))
+        assert setup.window is not None
+        window = replace(setup.window, lookahead=setup.window.horizon, foresees=foresees)
+        yield replace(setup, window=window, planner=setup.planner.fresh())
 
 
 def _looking_ahead(workspace: Workspace, setup: RunSetup, config: RunConfig) -> PortfolioPlanner | Diagnostic:
@@ -111,40 +133,3 @@ def _queues(workspace: Workspace, setup: RunSetup) -> Sequence[CheckedPolicy]:
 
 def _none(reason: str, help: str) -> Diagnostic:
     return Diagnostic(CODE, f"the gap has no parts: {reason}", help=help, severity=Severity.WARNING)
-
-
-def gap_parts_of_windows(
-    workspace: Workspace, config: RunConfig, result: RunResult, bound: float, stop: Callable[[], bool]
-) -> GapParts | str:
-    """Return the parts of the gap of a run in windows, or why there are none.
-
-    Both runs plan with the method of the run, at the same times, but each window ends with the run. The first one knows
-    what the run knew; the second one also knows all later jobs and, in place of expected values, the real ones
-    (`online/data/real_values.py`). A job that has not arrived is never executed, even if a plan has it. Raises
-    DiagnosticError as planning does.
-    """
-    real = real_values(result.outcome.online, result.outcome.base)
-    informed = replace(config, replaced={**(config.replaced or {}), **real})
-    totals = []
-    for foresees in (False, True):
-        setup = setup_of(workspace, informed if foresees else config)
-        if foresees:
-            carries = tuple(carry for carry in setup.online.carries if carry.target not in real)
-            setup = replace(setup, online=structs.replace(setup.online, carries=carries))
-        outcome = _run_with_long_windows(setup, foresees, stop)
-        if outcome.ended != "horizon":
-            return f"a run with longer windows ended early: {outcome.ended}"
-        if has_unfinished_jobs(RunHistory(outcome)):
-            return "a run with longer windows did not finish all jobs"
-        totals.append(outcome.total)
-    return GapParts(result.total, totals[0], totals[1], bound, (result.method,), MEANINGS)
-
-
-def _run_with_long_windows(setup: RunSetup, foresees: bool, stop: Callable[[], bool]) -> RunOutcome:
-    assert setup.window is not None
-    window = replace(setup.window, lookahead=setup.window.horizon, foresees=foresees)
-    planner = setup.planner.fresh()
-    try:
-        return loop_of(replace(setup, window=window, planner=planner), stop=stop, fast=False).run()
-    finally:
-        planner.close()
