@@ -1,4 +1,4 @@
-"""reference/options.md: every command with its arguments and options, as the parser of the command line has them."""
+"""reference/options.md: every command with its arguments and options, and the options of campaigns and tests."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from markdown_tables import paragraph, table
 
 from gpusched_dsl.cli.arguments.commands import build_parser
 from gpusched_dsl.cli.arguments.examples import EXAMPLES
+from gpusched_dsl.options.table import by_name
 
 _HIDDEN = ("-h", "--diagnostics", "--color", "-q", "--debug", "-V")
 
@@ -19,8 +20,9 @@ def page() -> str:
     parts = [
         "# Options of all commands\n",
         paragraph(
-            """[cli.md](cli.md) explains the commands. This page is made from the parser of the command line by `make
-            docs`. `--diagnostics`, `--color`, `--quiet`, `--debug` and `--help` belong to every command."""
+            """[cli.md](cli.md) explains the commands. This page is made by `make docs` from the table of options,
+            `gpusched_dsl/options/`. `--diagnostics`, `--color`, `--quiet`, `--debug` and `--help` belong to every
+            command."""
         ),
     ]
     for parser in _with_subcommands(build_parser()[1].values()):
@@ -31,7 +33,26 @@ def page() -> str:
         if examples:
             lines = "\n".join(f"# {about}\n{line}" for line, about in examples)
             parts.append(f"```sh\n{lines}\n```\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, *_campaigns()])
+
+
+def _campaigns() -> Iterator[str]:
+    """Yield the options of methods in campaigns and tests, and those that a campaign refuses."""
+    yield paragraph(
+        """## Options in campaigns and tests
+
+        In a [campaign](../campaigns.md) and in a `test` block the options of a method stand in brackets, as in
+        `solve Small with highs (gap = 0.01)`. Tests have those with a star. Other names are options
+        of the solver itself."""
+    )
+    for verb in ("solve", "run"):
+        own, refused = by_name(verb, "campaign"), [row for row in by_name(verb).values() if "campaign" in row.absent]
+        tests = by_name(verb, "test") if verb == "solve" else {}
+        yield f"Of a method of `{verb}`:\n"
+        rows = [(f"`{n}`{'*' if n in tests else ''}", row.kind.stated, _plain(row.help)) for n, row in own.items()]
+        yield table(("option", "value", "meaning"), rows)
+        yield f"A campaign refuses these options of `gsdsl {verb}`:\n"
+        yield table(("option", "reason"), [(f"`{row.name}`", row.absent["campaign"]) for row in refused])
 
 
 def _with_subcommands(parsers: object) -> Iterator[argparse.ArgumentParser]:

@@ -22,6 +22,7 @@ from gpusched_dsl.assistants.limits import GRACE, CallLimits, CallRefused
 from gpusched_dsl.language.text.numbers import count_text
 
 MAIN = "model.gsm"
+SECONDS = "seconds"  # the argument of a tool for `time_limit`
 CHILD = "gpusched_dsl.assistants.child"
 
 
@@ -45,9 +46,11 @@ class Calls:
         self.folder, self.limits, self.allow_outside = folder.resolve(), limits, allow_outside
         self._running = asyncio.Semaphore(limits.calls)
 
-    def seconds(self, wanted: float | None) -> float:
-        """Return the time limit of a call: the wanted one, or that of the server if it is shorter."""
-        return self.limits.seconds if wanted is None else max(0.0, min(wanted, self.limits.seconds))
+    def limited(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return options with the time limit of a call: the wanted `seconds`, at most the limit of the server."""
+        wanted = options.pop(SECONDS)
+        limit = self.limits.seconds if wanted is None else max(0.0, min(wanted, self.limits.seconds))
+        return {**options, "time_limit": limit}
 
     async def run(self, tool: str, model: ModelText, /, *, here: bool = False, **arguments: Any) -> dict[str, Any]:
         """Return the answer of a tool; `here`: it works in the folder of the server, without a model.

@@ -15,6 +15,7 @@ from pydantic import Field
 from gpusched_dsl.assistants import reading
 from gpusched_dsl.assistants.calls import Calls, ModelText
 from gpusched_dsl.assistants.limits import CallLimits, CallRefused
+from gpusched_dsl.assistants.tool_options import with_options
 from gpusched_dsl.version import __version__
 
 INSTRUCTIONS = """\
@@ -29,15 +30,6 @@ File = Annotated[str | None, Field(description="instead of `text`: a .gsm file, 
 Files = Annotated[
     dict[str, str] | None, Field(description="with `text`: other files by name, such as imports and CSV files")
 ]
-Deep = Annotated[bool, Field(description="also build the problem of every scenario, without solving it")]
-Scenario = Annotated[str | None, Field(description="name of the scenario (not needed if there is one)")]
-Settings = Annotated[
-    dict[str, str] | None,
-    Field(description='values and options instead of those of the scenario, such as {"period": "30[min]"}'),
-]
-Solver = Annotated[str, Field(description="highs, scip, cvxpy or another installed solver")]
-Method = Annotated[str, Field(description="a solver (highs, scip, ...) or a policy, such as FIFO")]
-Seconds = Annotated[float | None, Field(description="time limit, at most that of the server", gt=0)]
 Model = Annotated[str | None, Field(description="name of the model")]
 
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
@@ -56,21 +48,23 @@ def build_server(folder: Path, limits: CallLimits, *, allow_outside: bool = Fals
 
 def _add_model_tools(server: MCPServer, calls: Calls) -> None:
     @server.tool(annotations=READS)
-    async def check(text: Text = None, file: File = None, files: Files = None, deep: Deep = False) -> dict[str, Any]:
+    @with_options("check")
+    async def check(text: Text = None, file: File = None, files: Files = None, **options: Any) -> dict[str, Any]:
         """Check syntax, names, index types, units and data of a model, without solving.
 
         Returns all diagnostics: code, place, message, help, and `edits`, the change that the help line proposes.
         `fixed_text` is the text with all edits made, `report` the same diagnostics as text with the lines underlined.
         """
-        return await _call(calls, "check", _model(text, file, files), deep=deep)
+        return await _call(calls, "check", _model(text, file, files), **options)
 
     @server.tool(annotations=READS)
-    async def repair(text: str, files: Files = None, deep: Deep = False) -> dict[str, Any]:
+    @with_options("check")
+    async def repair(text: str, files: Files = None, **options: Any) -> dict[str, Any]:
         """Make the edits that diagnostics propose, check again, and repeat until there are none.
 
         Returns the changed `texts` by file (`model.gsm` is `text`) and the diagnostics that are left.
         """
-        return await _call(calls, "repair", ModelText(text, None, files), deep=deep)
+        return await _call(calls, "repair", ModelText(text, None, files), **options)
 
     @server.tool(annotations=READS)
     async def format(text: str) -> dict[str, Any]:
@@ -78,43 +72,22 @@ def _add_model_tools(server: MCPServer, calls: Calls) -> None:
         return await _call(calls, "format", ModelText(text))
 
     @server.tool(annotations=READS)
-    async def solve(
-        text: Text = None,
-        file: File = None,
-        files: Files = None,
-        scenario: Scenario = None,
-        method: Method = "highs",
-        settings: Settings = None,
-        seconds: Seconds = None,
-        gap: Annotated[float, Field(description="relative gap at which a solver stops", ge=0)] = 1e-4,
-    ) -> dict[str, Any]:
+    @with_options("solve")
+    async def solve(text: Text = None, file: File = None, files: Files = None, **options: Any) -> dict[str, Any]:
         """Solve a small scenario with a solver or a policy: status, objective by term, bound, values, placement.
 
         Long lists are cut: `left_out` counts what is missing.
         """
-        return await _call(
-            calls, "solve", _model(text, file, files),
-            scenario=scenario, method=method, settings=settings, seconds=calls.seconds(seconds), gap=gap,
-        )  # fmt: skip
+        return await _call(calls, "solve", _model(text, file, files), **calls.limited(options))
 
     @server.tool(annotations=READS)
-    async def explain(
-        text: Text = None,
-        file: File = None,
-        files: Files = None,
-        scenario: Scenario = None,
-        method: Solver = "highs",
-        settings: Settings = None,
-        seconds: Seconds = None,
-    ) -> dict[str, Any]:
+    @with_options("explain")
+    async def explain(text: Text = None, file: File = None, files: Files = None, **options: Any) -> dict[str, Any]:
         """Explain the problem of a scenario: sizes, reformulations, and why it is infeasible or unbounded.
 
         An infeasible problem is explained by a minimal conflict in the lines of the model, and by relaxations.
         """
-        return await _call(
-            calls, "explain", _model(text, file, files),
-            scenario=scenario, method=method, settings=settings, seconds=calls.seconds(seconds),
-        )  # fmt: skip
+        return await _call(calls, "explain", _model(text, file, files), **calls.limited(options))
 
 
 def _add_policy_tools(server: MCPServer, calls: Calls) -> None:
@@ -139,22 +112,17 @@ def _add_policy_tools(server: MCPServer, calls: Calls) -> None:
 
 def _add_inspection(server: MCPServer, calls: Calls) -> None:
     @server.tool(annotations=READS)
+    @with_options("inspect")
     async def inspect(
         source: Annotated[str, Field(description="a file or folder, relative to the folder of the server")],
-        format: Annotated[str | None, Field(description="its format, if it is not recognised")] = None,
-        timezone: Annotated[str, Field(description="time zone of its times")] = "UTC",
-        nodes: Annotated[str | None, Field(description="nodes of a source with jobs only, such as 20x8:a100")] = None,
-        price: Annotated[float | None, Field(description="price of a GPU-hour", gt=0)] = None,
+        **options: Any,
     ) -> dict[str, Any]:
         """Look at saved outputs of Slurm or kubectl, records of sacct, or a trace of jobs, without a model.
 
         Returns the load by type and team, who waits and why, starts, other queues, what would help, and the report as
         `text`. The page `inspect` explains them.
         """
-        return await _call(
-            calls, "inspect", ModelText(),
-            here=True, source=source, form=format, timezone=timezone, nodes=nodes, price=price,
-        )  # fmt: skip
+        return await _call(calls, "inspect", ModelText(), here=True, source=source, **options)
 
 
 def _add_documents(server: MCPServer) -> None:

@@ -26,12 +26,13 @@ from gpusched_dsl.options.kinds import (
     TIME_OF_RUN,
     choice,
 )  # fmt: skip
-from gpusched_dsl.options.option import COMMAND, DOCUMENT, OptionRow
+from gpusched_dsl.options.option import COMMAND, DOCUMENT, USUAL, OptionRow
 
 PROBLEM_HELP = "a .gsm file, gsdsl:NAME for a shipped model, or a problem that `export --to json` wrote"
 FILE_HELP = "a .gsm file, or gsdsl:NAME for a shipped model"
 FILES_HELP = ".gsm files or folders of them, or gsdsl:NAME for shipped models"
 ONLINE_HELP = "a .gsm file (or gsdsl:NAME) that has or imports an `online` block"
+TOOL = f"{USUAL} assistant"
 AT_HELP = ", such as 11.7h, 11.7 in the unit of the run's clock, or '2026-10-29 15:00'"
 
 # fmt: off
@@ -83,14 +84,14 @@ COMMANDS = (
 
     # --- inspect
     OptionRow("commands", FLAG, False, "with `slurm`: print commands that save what is read", "inspect", COMMAND),
-    OptionRow("format", NAME, None, "its format, if it is not recognised", "inspect", flag="--as", metavar="FORMAT",
-              title="the format"),
+    OptionRow("format", NAME, None, "its format, if it is not recognised", "inspect", TOOL, flag="--as",
+              metavar="FORMAT", title="the format"),
     OptionRow("timezone", NAME._replace(words="a name, such as `Europe/Berlin`"), "UTC",
-              "time zone of its times, such as Europe/Berlin", "inspect", metavar="ZONE", title="the time zone"),
+              "time zone of its times, such as Europe/Berlin", "inspect", TOOL, metavar="ZONE", title="the time zone"),
     OptionRow("nodes", FILE._replace(words="a text such as `20x8`, or the path of a file", read=None, is_file=False),
-              None, "nodes of a source with jobs only: 20x8, 20x8:a100,4x4:v100, or a CSV file", "inspect",
+              None, "nodes of a source with jobs only: 20x8, 20x8:a100,4x4:v100, or a CSV file", "inspect", TOOL,
               metavar="NODES", title="the nodes"),
-    OptionRow("price", PRICE, None, "price of a GPU-hour", "inspect", title="the price"),
+    OptionRow("price", PRICE, None, "price of a GPU-hour", "inspect", TOOL, title="the price"),
     OptionRow("write", FILE, None, "write a model of the cluster, its data and a cluster file there", "inspect",
               COMMAND, metavar="FOLDER"),
     OptionRow("seed", SEED, 0, "seed of the drawn futures", "inspect", title="the seed"),
@@ -155,7 +156,7 @@ COMMANDS = (
     OptionRow("rules", FLAG, False, "list the rules and moves for policies instead", "policies", COMMAND),
     # --- check, test, fmt, export, watch, lsp, new, grammar
     OptionRow("deep", FLAG, False, "also build the problem of every scenario, to find all errors that `solve` finds, "
-              "without solving", "check"),
+              "without solving", "check", TOOL),
     OptionRow("strict", FLAG, False, "report warnings as errors", "check", DOCUMENT),
     OptionRow("filter", TEXT, "", "only tests whose name contains TEXT", "test", COMMAND),
     OptionRow("check", FLAG, False, "change nothing; exit 1 if a file is not formatted", "fmt", COMMAND),

@@ -59,16 +59,6 @@ class Kind(NamedTuple):
             return False
         return self.type is float or float(value).is_integer()
 
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of a value."""
-        names = {bool: "boolean", int: "integer", float: "number", str: "string"}
-        found: dict[str, Any] = {"type": names[self.type]}
-        if self.least > -math.inf:
-            found["minimum"] = self.least
-        if math.isfinite(self.most) and self.type is int:
-            found["maximum"] = self.most
-        return found | ({"enum": [*self.choices]} if self.choices else {})
-
 
 def is_a(value: Value, kind: type) -> bool:
     """Whether it is a number of this kind; True and False are none."""
@@ -209,7 +199,7 @@ VERIFY = choice("none", "sample", "rows", "full", quote='"')
 names = partial(Kind, object, stated="", metavar="A,B,...", read=reading.names, test=_is_list_of_names)
 METHODS = names("a list of names of solvers and policies")
 VARIABLES = names("a list of names of variables")
-PASSES = Kind(str, "a list of names of passes", "the name of a pass, or `all`", "PASS", test=_is_list_of_names)
+PASSES = Kind(str, "a list of names of passes", 'the name of a pass, or `"all"`', "PASS", test=_is_list_of_names)
 SEEDS = Kind(object, "a list of at least one integer", "", "N,N,...", reading.seeds, _is_list_of_seeds)
 OFFERS = Kind(object, "a list of numbers", "", "KW,KW,...", reading.positive_numbers, _is_list_of_numbers)
 DAYS = Kind(object, "a list of scenarios and settings, or a text such as `seed=1..20`", "", "DAYS",

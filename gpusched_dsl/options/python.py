@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from gpusched_dsl.options import kinds
 from gpusched_dsl.options.kinds import FILE, FLAG, FUNCTION, NAME, SETTINGS, TEXT
-from gpusched_dsl.options.option import OptionRow
+from gpusched_dsl.options.option import USUAL, OptionRow
 
 SCENARIOS = "solve compare explain ground export compile run live estimate why flexibility"
 BYTES = kinds.COUNT._replace(words="an integer number of bytes, at least 1")
 
 # fmt: off
-ARGUMENTS = tuple(row._replace(doors=row.doors if row.doors == "python problem" else "python") for row in (
-    OptionRow("settings", SETTINGS, None, "values in place of those of the scenario", SCENARIOS, title="settings"),
+ARGUMENTS = tuple(row._replace(doors="python") if row.doors == USUAL else row for row in (
+    OptionRow("settings", SETTINGS, None, 'values and options instead of those of the scenario, such as {"period": '
+              '"30[min]"}', SCENARIOS, "python assistant", title="settings"),
     OptionRow("scenario", NAME, None, "name of the scenario (the only one if None)", "ground compile",
               title="the scenario"),
     OptionRow("backend", kinds.METHOD, "highs", "the older name of `method`", "solve explain", "python problem",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, defstruct
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -17,24 +18,45 @@ from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.live.messages import AnyRecord
 from gpusched_dsl.online.live.trial import Defect, plain_defect
 from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.options.option import OptionRow
+from gpusched_dsl.options.table import rows
 from gpusched_dsl.service.access import CANNOT_START
 from gpusched_dsl.service.parameters import SHOWN, session_name
 from gpusched_dsl.service.session import ServedSession
 
+MOST_SECONDS = 3600  # of a plan
 UNKNOWN, LIMIT, CLOSED = "GSM5503", "GSM5504", "GSM5506"
 
 
-class NewSession(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """What a client may choose for a session. The model and what may be read are those of the service."""
+class NamedSession(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """The session that a client asks for. The model and what may be read are those of the service."""
 
     name: Annotated[str, Meta(description="letters, digits, `_`, `.` and `-`, at most 63")]
-    scenario: str | None = None
-    online: str | None = None
-    method: str | None = None
-    fallback: str | None = None
-    seed: Annotated[int, Meta(ge=0)] | None = None
-    time_limit: Annotated[float, Meta(gt=0, le=3600, description="seconds per plan")] | None = None
     start: Annotated[str, Meta(description="the date at time 0")] | None = None
+
+
+def session_type() -> type[NamedSession]:
+    """Return the type of requests for sessions, with the options that a client may choose."""
+    fields = [(row.name, _type_of(row), None) for row in rows("serve", "http") if row.name != "start"]
+    made = defstruct(
+        "NewSession", fields, bases=(NamedSession,), module=__name__, forbid_unknown_fields=True, kw_only=True,
+        omit_defaults=True,
+    )  # fmt: skip
+    assert issubclass(made, NamedSession)
+    return made
+
+
+def _type_of(row: OptionRow) -> Any:
+    kind, about = row.kind, row.help
+    if kind.is_time:
+        return Annotated[float, Meta(gt=0, le=MOST_SECONDS, description=f"{about}, in seconds")] | None
+    if kind.type is int:
+        most = kind.most if math.isfinite(kind.most) else None
+        return Annotated[int, Meta(ge=kind.least, le=most, description=about)] | None
+    return Annotated[kind.type, Meta(description=about)] | None
+
+
+NewSession: Final = session_type()
 
 
 class SessionState(Struct, kw_only=True):
@@ -95,7 +117,7 @@ class Sessions:
             raise _error(UNKNOWN, f"there is no session `{name[:SHOWN]}`", "create it by POST /v1/sessions")
         return session
 
-    def create(self, wanted: NewSession) -> ServedSession:
+    def create(self, wanted: NamedSession) -> ServedSession:
         """Open a session, or continue the one in the records. Raises DiagnosticError if that is not possible."""
         session = self._reserve(wanted)
         try:
@@ -144,13 +166,13 @@ class Sessions:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _reserve(self, wanted: NewSession, *, recorded: bool = False) -> ServedSession:
+    def _reserve(self, wanted: NamedSession, *, recorded: bool = False) -> ServedSession:
         """Make a session and take its name; a `recorded` one must have its journal. Raises DiagnosticError."""
         session_name(wanted.name)
         chosen = {
             name: value
-            for name in ("scenario", "online", "method", "fallback", "seed", "time_limit")
-            if (value := getattr(wanted, name)) is not None
+            for name in wanted.__struct_fields__
+            if name not in ("name", "start") and (value := getattr(wanted, name)) is not None
         }
         journal = None if self.records is None else self._folder(self.records) / f"{wanted.name}.db"
         config = replace(self.config, journal=journal, **chosen)
@@ -166,7 +188,7 @@ class Sessions:
             self._known[wanted.name] = session
         return session
 
-    def _save(self, wanted: NewSession) -> None:
+    def _save(self, wanted: NamedSession) -> None:
         if self.records is not None:
             path = self._folder(self.records) / f"{wanted.name}.json"
             temporary = path.with_suffix(".tmp")

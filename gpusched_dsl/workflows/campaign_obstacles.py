@@ -54,7 +54,7 @@ def _start_obstacle(workspace: Workspace, run: GridRun) -> Diagnostic | None:
 def _meaningless_options(workspace: Workspace, run: GridRun) -> list[Diagnostic]:
     """Return the options that are only for methods of another kind."""
     found: list[Diagnostic] = []
-    for option in given_options(run.verb, run.options):
+    for option in given_options(run.verb, run.options) & options_for(run.verb).keys():
         own = option_diagnostics(
             run.verb, {option}, run.method, not is_policy(workspace, run.method) and proves(run.method)
         )

@@ -17,7 +17,7 @@ def inspect(
     limits: CallLimits,
     *,
     source: str,
-    form: str | None = None,
+    format: str | None = None,
     timezone: str = "UTC",
     nodes: str | None = None,
     price: float | None = None,
@@ -31,7 +31,7 @@ def inspect(
         _check_inside(nodes)
     within = FileLimits.within(limits.memory, allow_outside=False)
     try:
-        snapshot = read_snapshot(source, within, form=form, zone=timezone, nodes=nodes, live=False)
+        snapshot = read_snapshot(source, within, form=format, zone=timezone, nodes=nodes, live=False)
     except Unreadable as error:
         told = [Diagnostic(f.code, f.message, f.cell, notes=f.notes, help=f.help) for f in error.faults]
         raise DiagnosticError(told) from None

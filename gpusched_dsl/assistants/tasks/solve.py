@@ -16,47 +16,29 @@ from gpusched_dsl.reporting.summary import size_text
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import choose_method
 from gpusched_dsl.workflows.solve import SolveConfig, solve_scenario
-from gsdsl_backends.protocol import SolveOptions
 
 
-def solve(
-    file: ModelFile,
-    limits: CallLimits,
-    *,
-    scenario: str | None = None,
-    method: str = "highs",
-    settings: Mapping[str, str] | None = None,
-    seconds: float,
-    gap: float = 1e-4,
-) -> dict[str, Any]:
+def solve(file: ModelFile, limits: CallLimits, **options: Any) -> dict[str, Any]:
     """Return the document of the result of a solver or a policy; raise CallRefused if the problem is too large."""
-    selected = _select(file, scenario, settings)
-    chosen = choose_method(selected.workspace, method, selected.scenario.model)
-    options = SolveOptions(time_limit=seconds, gap=gap, threads=1, second_opinion=True)
-    config = SolveConfig(scenario=selected, method=chosen, options=options)
+    selected = _select(file, options["scenario"], options["settings"])
+    chosen = choose_method(selected.workspace, options["method"], selected.scenario.model)
+    config = SolveConfig.of(selected, chosen, {"threads": 1, "second_opinion": True, **options})
     solved = solve_scenario(config, clock=Deadline(), listener=_SizeLimit(limits, chosen.is_policy))
     result = solved.result
     return {"ok": result.has_point, "diagnostics": as_json(result.diagnostics), "result": result.to_dict()}
 
 
-def explain(
-    file: ModelFile,
-    limits: CallLimits,
-    *,
-    scenario: str | None = None,
-    method: str = "highs",
-    settings: Mapping[str, str] | None = None,
-    seconds: float,
-) -> dict[str, Any]:
+def explain(file: ModelFile, limits: CallLimits, **options: Any) -> dict[str, Any]:
     """Return sizes, reformulations and why the problem is infeasible or unbounded; raise CallRefused as `solve`."""
     from gpusched_dsl.explaining.explain import explain as explain_problem
 
-    selected = _select(file, scenario, settings)
+    selected = _select(file, options["scenario"], options["settings"])
     built = selected.build(aggregated=True)
     _check_size(built.problem, limits)
     explanation = explain_problem(
-        built.problem, method, origins=built.provenance(), time_limit=seconds, aggregation=built.aggregation
-    )
+        built.problem, options["method"], origins=built.provenance(), time_limit=options["time_limit"],
+        aggregation=built.aggregation,
+    )  # fmt: skip
     return {
         "ok": explanation.status == "feasible",
         "diagnostics": as_json(built.warnings),
