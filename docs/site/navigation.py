@@ -39,6 +39,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/reference/generators",
         "docs/reference/price_data",
     ],
+    "Policies": ["docs/reference/policies_in_detail"],
     "Solving and results": [
         "docs/reference/solving",
         "docs/reference/backends",
@@ -54,12 +55,17 @@ SECTIONS: dict[str, list[str]] = {
         "docs/reference/estimates",
         "docs/reference/flexibility",
     ],
-    "Clusters": ["docs/reference/slurm_reference", "docs/reference/slurm_prices"],
+    "Clusters": [
+        "docs/reference/slurm_reference",
+        "docs/reference/slurm_prices",
+        "docs/reference/kubernetes_in_detail",
+    ],
     "Tools": [
         "docs/reference/playground",
         "docs/reference/editors",
         "docs/reference/notebook",
         "docs/reference/assistants",
+        "docs/reference/python_in_detail",
         "docs/reference/stability",
     ],
     "Models": ["docs/reference/gallery", "models/README", "docs/models/README"],

@@ -26,8 +26,9 @@ from gpusched_dsl.drivers.kubernetes.workloads import FIELDS, GROUP
 from gpusched_dsl.drivers.protocol import JobState, ObservedJob
 from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.drivers.settings import read_settings
+from gpusched_dsl.language.pages import read_page
 
-PAGE = (DEPLOY.parent / "docs" / "kubernetes.md").read_text(encoding="utf-8")
+PAGE = read_page("kubernetes") + "\n" + read_page("kubernetes_in_detail")
 
 
 def blocks(language: str) -> list[str]:

@@ -41,10 +41,11 @@ from gpusched_dsl.drivers.kubernetes.dates import seconds
 from gpusched_dsl.drivers.kubernetes.objects import annotations_of, condition, labels, metadata, node_of, status
 from gpusched_dsl.drivers.kubernetes.workloads import GROUP, NODES, check_of
 from gpusched_dsl.drivers.records import read_records
+from gpusched_dsl.language.pages import read_page
 
 NEEDS_KUBECTL = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl: package kubernetes-client")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000), NEEDS_KUBERNETES, NEEDS_KUBECTL]
-PAGE = (DEPLOY.parent / "docs" / "kubernetes.md").read_text(encoding="utf-8")
+PAGE = read_page("kubernetes") + "\n" + read_page("kubernetes_in_detail")
 # Pods of a type have one size, which divides the node: what fits by number fits on nodes.
 TYPES = {"h200": (3, 8, 8), "a100": (2, 8, 4), "v100": (2, 4, 2)}  # nodes, GPUs of a node, GPUs of a pod
 NODE_NAMES = {f"{kind[0]}{number}": kind for kind, (nodes, _, _) in TYPES.items() for number in range(1, nodes + 1)}

@@ -53,7 +53,7 @@ def test_blocks_are_read(name: str) -> None:
 
 
 # Complete only with a package of the page, or with the model that the text before names.
-ELSEWHERE = ("policies 9", "running 2")
+ELSEWHERE = ("policies_in_detail 6", "running 2")
 COMPLETE = [
     name
     for name, text in BLOCKS.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -58,28 +59,30 @@ GIVEN = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """`capacity.gsm` has the scenarios of the page."""
+    """`capacity.gsm` has the scenarios of the page, `sacct.txt` a week of jobs."""
     monkeypatch.chdir(tmp_path)
     three = next(body for body in blocks("running", "gsm") if "scenario Three" in body).split(";", 1)[1]
     (tmp_path / "capacity.gsm").write_text(CAPACITY + three, encoding="utf-8")
+    shutil.copy(Path(__file__).parents[1] / "inspecting" / "records" / "week.txt", tmp_path / "sacct.txt")
     return tmp_path
 
 
 @pytest.mark.slow
-def test_the_page_runs(folder: Path) -> None:
-    names: dict[str, Any] = {"__name__": "page"}
-    for body in blocks("python"):
+@pytest.mark.parametrize("page", ["python", "python_in_detail"])
+def test_the_page_runs(page: str, folder: Path) -> None:
+    names: dict[str, Any] = {"__name__": "page", "gs": gs, "model": gs.load("capacity.gsm")}
+    for body in blocks(page):
         for words, given in GIVEN.items():
             if words in body:
                 exec(dedent(given), names)
         body = body.replace('engine="dask", workers=4', 'engine="inline"')  # a cluster takes long to start
-        exec(compile(body, "python.md", "exec"), names)
+        exec(compile(body, f"{page}.md", "exec"), names)
         names["model"] = names.setdefault("first", names["model"])
 
 
 @pytest.mark.slow
 def test_threads_and_processes(folder: Path) -> None:
-    (program,) = (body for body in blocks("python") if "ProcessPoolExecutor" in body)
+    (program,) = (body for body in blocks("python_in_detail") if "ProcessPoolExecutor" in body)
     (folder / "plan_all.py").write_text(program, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "plan_all.py"], cwd=folder, capture_output=True, text=True, check=False, timeout=240

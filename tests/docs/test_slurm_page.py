@@ -42,8 +42,8 @@ def blocks(language: str, page: str = PAGE) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
-DAILY, OWN = blocks("toml")
-MAPPED, GANGS, REST = blocks("toml", REFERENCE)
+(OWN,) = blocks("toml")
+DAILY, MAPPED, GANGS, REST = blocks("toml", REFERENCE)
 
 
 def write_files(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The simulator for gangs by events, from online.md, language.md#gangs, policies.md#gangs and live.md alone.
+"""The simulator for gangs by events, from online.md, language.md#gangs, policies_in_detail.md#gangs and live.md alone.
 
 The pages leave open which of equally good nodes a gang gets. So the simulator takes the nodes from the plans that were
 made, after it has checked them against the rules of the page; who runs, and all that follows, it finds by itself.
