@@ -117,7 +117,7 @@ def test_policies_are_the_same_live(seed: int, method: str) -> None:
 
 
 def test_the_policy_of_the_page_waits_for_cheap_slots() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "policies_in_detail.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs/reference/policies_in_detail.md").read_text(encoding="utf-8")
     policy = re.search(r"^policy Valley for GangHours.*?^}$", page, re.MULTILINE | re.DOTALL)
     assert policy is not None
     case = GangCase(
