@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.price_aware.week import Week, write
 from gpusched_dsl import load
-from gpusched_dsl.engines.opening import engine_in_use
+from gpusched_dsl.engines.active import engine_in_use
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.solving.decomposition.engine_pricing import EnginePricer
 from gpusched_dsl.solving.decomposition.pricing import Pricer

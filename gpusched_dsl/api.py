@@ -11,7 +11,7 @@ from msgspec import structs
 
 from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Built, Permissions
 from gpusched_dsl.compiling.passes.names import allows_aggregation
-from gpusched_dsl.engines.opening import engine_in_use
+from gpusched_dsl.engines.active import engine_in_use
 from gpusched_dsl.interface.campaigns import ModelCampaigns
 from gpusched_dsl.interface.scenarios import Setting
 from gpusched_dsl.ir.deadline import Deadline

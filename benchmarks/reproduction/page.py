@@ -12,9 +12,9 @@ import polars as pl
 from benchmarks.reproduction.papers import ROOT
 from gpusched_dsl.campaigns.claims.claim_runs import factors_of, restrict_rows
 from gpusched_dsl.campaigns.claims.claims import Claim, Paper
-from gpusched_dsl.campaigns.claims.formula import formula_text
 from gpusched_dsl.campaigns.claims.texts import (
     confirmation_text,
+    formula_text,
     ours_text,
     places_with_tests,
     published_text,

@@ -17,8 +17,7 @@ from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.campaigns.tasks import FAILED, RunRecord, encode, read_record
 from gpusched_dsl.data.sources.excel import missing_package
 from gpusched_dsl.data.sources.tables import is_excel
-from gpusched_dsl.engines.failures import failure_diagnostic
-from gpusched_dsl.engines.protocol import Done, Engine, Failure, Work
+from gpusched_dsl.engines.protocol import Done, Engine, Failure, Work, failure_diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.diagnostics.extras import is_installed
 from gsdsl_backends.registry import backend, solver_names

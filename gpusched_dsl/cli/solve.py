@@ -28,7 +28,7 @@ from gpusched_dsl.cli.usage import refuse_options
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import check_writable
-from gpusched_dsl.engines.opening import engine_in_use
+from gpusched_dsl.engines.active import engine_in_use
 from gpusched_dsl.ir.deadline import READING, Deadline
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.scenarios.scenario import scenario_title

@@ -10,8 +10,7 @@ from dataclasses import asdict
 import numpy as np
 
 from gpusched_dsl.engines.active import active_engine
-from gpusched_dsl.engines.failures import failure_diagnostic
-from gpusched_dsl.engines.protocol import Engine, Failure, Work
+from gpusched_dsl.engines.protocol import Engine, Failure, Work, failure_diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.controllers import Group, GroupTask, answer_from, merge, split, task_bytes
 from gpusched_dsl.policies.kernels.compiled import ready_seconds

@@ -19,8 +19,7 @@ from benchmarks.reproduction.papers import read_papers
 from benchmarks.reproduction.sample import sampled
 from gpusched_dsl.campaigns.claims.claim_runs import factors_of, restrict_rows
 from gpusched_dsl.campaigns.claims.claims import Claim, Paper, read_paper
-from gpusched_dsl.campaigns.claims.formula import formula_text
-from gpusched_dsl.campaigns.claims.texts import reason_text, status_text, tally, verdict_text
+from gpusched_dsl.campaigns.claims.texts import formula_text, reason_text, status_text, tally, verdict_text
 from gpusched_dsl.campaigns.claims.verdict import Finding, find
 from gpusched_dsl.campaigns.plan import make_plan
 from gpusched_dsl.language.diagnostics.errors import Diagnostics

@@ -22,6 +22,7 @@ from gpusched_dsl.reporting.figures.bars import BarsFigure
 from gpusched_dsl.reporting.figures.drawing.files import write_figures
 from gpusched_dsl.reporting.figures.figure import Figure
 from gpusched_dsl.reporting.figures.lines_figure import LinesFigure
+from gpusched_dsl.reporting.grid import plain
 from gpusched_dsl.reporting.pages.page import cell
 
 
@@ -116,6 +117,19 @@ def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
     plan, _ = made(tmp_path, GRID, gain_of)
     assert first_figures(CampaignResults.of(plan, {})) == ([], 0)
     assert "72: 72 missing" in seen(CampaignResults.of(plan, {}).html_text())
+
+
+def test_results_have_the_forms_of_all_tables_of_trials(tmp_path: Path) -> None:
+    plan, records = made(tmp_path / "files", GRID, lambda run: None if run.seed == 1 else gain_of(run))
+    results = CampaignResults.of(plan, records)
+    assert str(results).splitlines() == [*plain(results.grid()).splitlines(), *results.footer()]
+    assert str(results).splitlines()[-1].startswith("  12 runs failed: GSM4004 no ")
+    shown = results._repr_html_()
+    assert html.escape(HOSTILE) in shown
+    assert "Gain: scenario Small" in shown
+    results.to_csv(tmp_path / "table.csv")
+    assert (tmp_path / "table.csv").read_bytes() == results.export(tmp_path / "same.csv").read_bytes()
+    assert [row.remark for row in results.rows if row.seed == 1] == [f"GSM4004 no {HOSTILE}"] * 12
 
 
 @pytest.mark.slow

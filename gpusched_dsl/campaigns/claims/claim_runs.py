@@ -1,18 +1,21 @@
-"""The runs of a campaign that a claim is about: those that count, and those that do not by their status."""
+"""The runs of a campaign that a claim is about: those that count; names and units of claims that no run has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
-from gpusched_dsl.campaigns.claims.claims import Claim
+from gpusched_dsl.campaigns.claims.claims import LIMITS, Claim
 from gpusched_dsl.campaigns.claims.powers import ROLE
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, UNFINISHED, UNSOLVED
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.blocks.campaigns.constants import plain_text
+from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
+from gpusched_dsl.language.units import UNITS
 
+ABSOLUTE = (*LIMITS, "value", "order")  # kinds whose numbers are in the unit of the measure
 NOT_COUNTED = (*UNFINISHED, *UNSOLVED)  # neither costs nor times: a broken plan is not what the claim is about
 
 
@@ -75,3 +78,46 @@ def cells_of(claim: Claim, runs: pl.DataFrame) -> list[str]:
 def factors_of(results: pl.DataFrame) -> list[str]:
     """Return the factors except the seed: the columns before `scenario`."""
     return results.columns[: results.columns.index("scenario")]
+
+
+def check_names(claim: Claim, grid: pl.DataFrame) -> None:
+    """Raise ValueError if a method, factor or value of a claim is not in the grid of its campaign.
+
+    `grid` has a row per run of the complete campaign, with the columns of `results_table`.
+    """
+    columns = [*factors_of(grid), *(name for name in ("scenario", "online", "method", "seed") if name in grid.columns)]
+    named = [*claim.where, *claim.together, *claim.arms, *([claim.factor] if claim.factor else [])]
+    for name in named:
+        _require(name, columns, "column", "")
+    for method in claim.methods:
+        _require(method, grid["method"].unique().to_list(), "method", "")
+    if claim.value:
+        values = grid[claim.factor].cast(pl.String).unique().to_list()
+        for role in claim.roles:
+            _require(role, values, "value", f" of `{claim.factor}`")
+    for name, wanted in claim.where.items():
+        for value in wanted if isinstance(wanted, list) else [wanted]:
+            if restrict_rows(grid, {name: value}).is_empty():
+                raise ValueError(f"`where` selects no run: `{name}` is never `{value}` in the campaign")
+    if restrict_rows(grid, claim.where).is_empty():
+        raise ValueError("`where` selects no run: none has all of its values together")
+
+
+def check_unit(claim: Claim, units: Mapping[str, str]) -> None:
+    """Raise ValueError if a number of a claim is in another unit than its measure; `units` has those of measures."""
+    measured = units.get(claim.measure, "")
+    if claim.kind in ABSOLUTE and measured and claim.unit in UNITS and claim.unit != measured:
+        raise ValueError(f"`unit` is `{claim.unit}`, but `{claim.measure}` is in `{measured}`")
+
+
+def check_campaign_name(claim: Claim, campaigns: Collection[str]) -> None:
+    """Raise ValueError if the campaign of a claim is not among those that its file knows."""
+    if claim.campaign:
+        _require(claim.campaign, campaigns, "campaign", "")
+
+
+def _require(name: str, known: Iterable[str], what: str, of: str) -> None:
+    known = list(known)
+    if name not in known:
+        help = did_you_mean(name, known)
+        raise ValueError(f"unknown {what} `{name}`{of}" + (f", {help}" if help else ""))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
-from gpusched_dsl.campaigns.claims.claim_names import check_campaign_name, check_names, check_unit
+from gpusched_dsl.campaigns.claims.claim_runs import check_campaign_name, check_names, check_unit
 from gpusched_dsl.campaigns.claims.claims import SUFFIX, Claim, Paper, read_paper
-from gpusched_dsl.campaigns.claims.formula import formula_text
 from gpusched_dsl.campaigns.claims.texts import (
     confirmation_text,
+    formula_text,
     ours_text,
     places_with_tests,
     published_text,

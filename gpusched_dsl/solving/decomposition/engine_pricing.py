@@ -15,8 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gpusched_dsl.engines.arrays import pack, unpack
-from gpusched_dsl.engines.failures import failure_diagnostic
-from gpusched_dsl.engines.protocol import KEY_LENGTH, Done, Engine, Failure, Shared, Work
+from gpusched_dsl.engines.protocol import KEY_LENGTH, Done, Engine, Failure, Shared, Work, failure_diagnostic
 from gpusched_dsl.engines.shared_data import latest
 from gpusched_dsl.ir.arrays import Codes, Floats, unique
 from gpusched_dsl.ir.solver_result import Status
