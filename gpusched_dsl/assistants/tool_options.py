@@ -22,9 +22,10 @@ def with_options(verb: str) -> Callable[[Tool], Tool]:
     """Return what gives a tool the options of a verb as arguments, in place of its `**options`."""
 
     def add(tool: Tool) -> Tool:
-        *own, _ = inspect.signature(tool, eval_str=True).parameters.values()
+        written = inspect.signature(tool, eval_str=True)
+        *own, _ = written.parameters.values()
         parameters = [*own, *map(_parameter, rows(verb, "assistant"))]
-        tool.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        tool.__signature__ = written.replace(parameters=parameters)  # type: ignore[attr-defined]
         return tool
 
     return add

@@ -160,6 +160,7 @@ def test_assistants_have_a_new_row(outside: OptionRow, tmp_path: Path) -> None:
     found = solve.input_schema["properties"]["shakes"]
     assert (found["type"], found["minimum"], found["default"]) == ("integer", 1, 7)
     assert found["description"] == outside.help
+    assert solve.output_schema is not None
 
 
 @pytest.mark.usefixtures("outside")
