@@ -48,6 +48,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/reference/statistics",
     ],
     "Over time": [
+        "docs/reference/online_in_detail",
         "docs/reference/running",
         "docs/reference/state",
         "docs/reference/dates",

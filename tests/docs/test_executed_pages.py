@@ -14,7 +14,7 @@ from gpusched_dsl.language.pages import read_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 # Commands of each page with blocks `console`; those of the README are in test_readme_page.py.
-COMMANDS = {"tutorial": 14, "coming_from": 2, "estimates": 1, "recipes": 1}
+COMMANDS = {"tutorial": 9, "online": 4, "coming_from": 2, "estimates": 1, "recipes": 1}
 
 SMALL = """\
 `one.gsm`:
@@ -69,6 +69,15 @@ def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert executed("recipes", tmp_path) == COMMANDS["recipes"]
     text = (DOCS / "recipes.md").read_text(encoding="utf-8")
     assert len(list(tmp_path.glob("*.gsm"))) == text.count("\ntest ") + 1
+
+
+@pytest.mark.slow
+def test_planning_over_time(tmp_path: Path) -> None:
+    """The page goes on with the files of the tutorial."""
+    files = re.findall(r"`([\w.]+)`:\n\n```\w+\n(.*?)^```$", read_page("tutorial"), re.MULTILINE | re.DOTALL)
+    for name, content in files:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert executed("online", tmp_path) == COMMANDS["online"]
 
 
 @pytest.mark.slow

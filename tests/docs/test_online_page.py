@@ -1,4 +1,4 @@
-"""Every guarantee of docs/online.md names tests that exist."""
+"""Every guarantee of online_in_detail.md names tests that exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-TEXT = (TESTS.parent / "docs" / "online.md").read_text(encoding="utf-8")
+TEXT = (TESTS.parent / "docs" / "reference" / "online_in_detail.md").read_text(encoding="utf-8")
 TABLE = [line for line in TEXT[TEXT.index("## What is guaranteed") :].split("\n## ")[0].splitlines() if "| `" in line]
 NAMED = sorted({name for line in TABLE for name in re.findall(r"`([\w/]+\.py|\w+/\w+/|test_\w+)`", line)})
 
