@@ -17,12 +17,12 @@ from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.job_facts import JobFacts, JobRoles
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.later_rows import LinkedRows, no_linked_rows
-from gpusched_dsl.policies.kernels.reservations import PlacedJobs, Ways, backfill, place_ways, take_turns
+from gpusched_dsl.policies.kernels.reservations import Ways, backfill, place_ways, take_turns
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, restart
 from gpusched_dsl.policies.max_min import possible_ways, ways_by_priority
 from gpusched_dsl.policies.search import SearchResult
 from gpusched_dsl.policies.verifying import verify
-from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, empty_schedule
+from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workload, copy_of, empty_schedule
 
 
 def is_standalone(policy: CheckedPolicy) -> bool:
@@ -94,7 +94,7 @@ class _Run:
         gpus = self.work.size[self.start.way[runs]] / self.work.parts
         used = np.bincount(users.user[runs], weights=gpus, minlength=len(users.share)).astype(np.float64)
 
-        def in_turns(ways: Ways, plan: PlacedJobs) -> None:
+        def in_turns(ways: Ways, plan: Schedule) -> None:
             for queue in queues_in_turn(self.lines):
                 take_turns(ways, self.lines.ranked, queue, *users, used, plan, self.guard)
 
@@ -105,9 +105,9 @@ class _Run:
         order = ways_by_priority(self.work, self.lines, partial(possible_ways, self.work), self.roles.shares(), *times)
         return self._schedule(lambda ways, plan: place_ways(ways, order, plan, self.guard))
 
-    def _schedule(self, kernel: Callable[[Ways, PlacedJobs], object]) -> Schedule:
+    def _schedule(self, kernel: Callable[[Ways, Schedule], object]) -> Schedule:
         start = self.start
-        plan = PlacedJobs(start.node.copy(), start.way.copy(), start.gpu.copy(), start.jobs.copy())
+        plan = copy_of(start)
         if self.guard is not None:
             restart(self.guard)
         kernel(ways_of(self.work), plan)

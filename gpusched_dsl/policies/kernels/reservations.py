@@ -39,7 +39,7 @@ from gpusched_dsl.policies.kernels.later_rows import (
     stay,
 )
 from gpusched_dsl.policies.kernels.row_guard import RowGuard, admits, column_of, enter
-from gpusched_dsl.policies.workload import NONE
+from gpusched_dsl.policies.workload import NONE, Schedule
 
 
 class Ways(NamedTuple):
@@ -62,15 +62,6 @@ class Ways(NamedTuple):
     like_at: Ints  # (J, K, forms)
 
 
-class PlacedJobs(NamedTuple):
-    """The jobs that run, the arrays of a `Schedule` that the rules here change."""
-
-    node: Ints  # (J,)
-    way: Ints  # (J,)
-    gpu: Ints  # (J,)
-    jobs: Ints  # (N,)
-
-
 class OpenNodes(NamedTuple):
     """The nodes that may have room now: row `_USED` those with jobs, row `_EMPTY` those without.
 
@@ -90,7 +81,7 @@ def backfill(
     ranked: Ints,
     queue: Ints,
     every: bool,
-    plan: PlacedJobs,
+    plan: Schedule,
     reserved: Floats,
     guard: RowGuard | None,
     linked: LinkedRows,
@@ -118,7 +109,7 @@ def backfill(
 
 @compiled
 def take_turns(
-    ways: Ways, ranked: Ints, queue: Ints, user: Ints, share: Floats, quota: Floats, used: Floats, plan: PlacedJobs,
+    ways: Ways, ranked: Ints, queue: Ints, user: Ints, share: Floats, quota: Floats, used: Floats, plan: Schedule,
     guard: RowGuard | None = None,
 ) -> None:  # fmt: skip
     """Place jobs as `backfill` does, without reservations, but let the users take turns.
@@ -190,7 +181,7 @@ def job_in_turn(turns: UserQueues, u: int) -> int:
 
 
 @compiled
-def place_ways(ways: Ways, order: Ints, plan: PlacedJobs, guard: RowGuard | None = None) -> None:
+def place_ways(ways: Ways, order: Ints, plan: Schedule, guard: RowGuard | None = None) -> None:
     """Place jobs as `backfill` does, without reservations, but go through the ways of all jobs in an order."""
     future, open_nodes, linked = _future_of(ways, plan), _open_nodes(ways, plan), no_linked_rows()
     later = no_later_rows(None, linked, 0)
@@ -200,7 +191,7 @@ def place_ways(ways: Ways, order: Ints, plan: PlacedJobs, guard: RowGuard | None
 
 
 @compiled
-def _future_of(ways: Ways, plan: PlacedJobs) -> Future:
+def _future_of(ways: Ways, plan: Schedule) -> Future:
     """The future of the nodes with the jobs that run."""
     gpus = 0 if ways.parts == 1 or len(ways.units) == 0 else int(ways.units.max()) // ways.parts
     future = make_future(ways.units, ways.room, ways.stock, ways.node_kind, gpus, len(plan.node))
@@ -216,7 +207,7 @@ def _occupy(future: Future, ways: Ways, n: int, start: float, w: int, gpu: int) 
 
 
 @compiled
-def _open_nodes(ways: Ways, plan: PlacedJobs) -> OpenNodes:
+def _open_nodes(ways: Ways, plan: Schedule) -> OpenNodes:
     """All nodes, at the start of a pass."""
     open_nodes = OpenNodes(np.empty((2, len(plan.jobs)), np.int64), np.zeros(3, np.int64))
     for n in range(len(plan.jobs)):
@@ -241,7 +232,7 @@ def _note_use(open_nodes: OpenNodes, n: int) -> None:
 
 @compiled_in_place
 def _place(
-    future: Future, open_nodes: OpenNodes, ways: Ways, plan: PlacedJobs, j: int, listed: int, later: LaterRows,
+    future: Future, open_nodes: OpenNodes, ways: Ways, plan: Schedule, j: int, listed: int, later: LaterRows,
     linked: LinkedRows, guard: RowGuard | None,
 ) -> bool:  # fmt: skip
     """Start a job in a way, if a node has room that no reservation needs."""

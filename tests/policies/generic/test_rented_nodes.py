@@ -9,16 +9,11 @@ from scipy.optimize import linprog
 
 import gpusched_dsl as gs
 from gpusched_dsl.policies.kernels.later_rows import no_linked_rows
-from gpusched_dsl.policies.kernels.reservations import PlacedJobs, backfill, place_ways, take_turns
+from gpusched_dsl.policies.kernels.reservations import backfill, place_ways, take_turns
 from gpusched_dsl.policies.max_min import normalised_throughputs, possible_ways, shares_of_time
 from gpusched_dsl.policies.standalone import schedule_of, ways_of
 from gpusched_dsl.policies.verifying import violations
-from gpusched_dsl.policies.workload import NONE, Workload
-
-
-def nothing(work: Workload) -> PlacedJobs:
-    jobs = len(work.due)
-    return PlacedJobs(*(np.full(jobs, NONE) for _ in range(3)), np.zeros(len(work.node_kind), dtype=np.int64))
+from gpusched_dsl.policies.workload import NONE, Schedule, Workload, empty_schedule
 
 
 def ranked_of(work: Workload) -> list[list[int]]:
@@ -27,7 +22,7 @@ def ranked_of(work: Workload) -> list[list[int]]:
     return [sorted(range(*work.first_way[j : j + 2]), key=lambda w: (work.time[w], w)) for j in range(jobs)]
 
 
-def check(work: Workload, plan: PlacedJobs, expected: dict[int, Stay]) -> None:
+def check(work: Workload, plan: Schedule, expected: dict[int, Stay]) -> None:
     found = {j: (int(plan.node[j]), int(plan.way[j])) for j in np.flatnonzero(plan.node != NONE).tolist()}
     assert found == {j: (stay.node, stay.way) for j, stay in expected.items()}
     assert violations(work, schedule_of(work, plan.node, plan.way, plan.gpu)) == []
@@ -40,7 +35,7 @@ def test_backfilling(seed: int) -> None:
     ranked = ranked_of(work)
     queue = np.random.default_rng(seed).permutation(len(work.due))
     for every in (False, True):
-        plan, reserved = nothing(work), np.full(len(work.due), np.inf)
+        plan, reserved = empty_schedule(work), np.full(len(work.due), np.inf)
         backfill(ways_of(work), np.concatenate(ranked), queue, every, plan, reserved, None, no_linked_rows())
         plain, expected, starts = Plain(work), {}, np.full(len(work.due), np.inf)
         for j in queue.tolist():
@@ -59,7 +54,7 @@ def test_fair_share(seed: int) -> None:
     jobs, ranked = len(work.due), ranked_of(work)
     rng = np.random.default_rng(seed)
     user, share, quota = rng.integers(0, 2, jobs), np.array([1.0, 2.0]), np.array([3.0, 4.0])
-    plan = nothing(work)
+    plan = empty_schedule(work)
     queue, used = np.arange(jobs), np.zeros(2)
     take_turns(ways_of(work), np.concatenate(ranked), queue, user, share, quota, used, plan, None)
     plain, expected, taken = Plain(work), {}, [0.0, 0.0]
@@ -117,7 +112,7 @@ def test_shares_of_time_choose_the_types(seed: int) -> None:
 def test_ways_in_an_order(seed: int) -> None:
     work = random_workload(seed)
     order = np.random.default_rng(seed).permutation(len(work.job))
-    plan, plain, expected = nothing(work), Plain(work), {}
+    plan, plain, expected = empty_schedule(work), Plain(work), {}
     place_ways(ways_of(work), order, plan, None)
     for w in order.tolist():
         j = int(work.job[w])
