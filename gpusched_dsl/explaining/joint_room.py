@@ -50,7 +50,7 @@ def joint_reason(room: ClusterRoom, suits: Bools, gpus: Ints, nodes: Ints, alone
     needs = tuple(_need(room, *part) for part in zip(suits, gpus.tolist(), nodes.tolist(), strict=True))
     lacking = tuple(need for need, reason in zip(needs, alone, strict=True) if reason.kind != ROOM)
     own = suits, gpus, nodes
-    any_suits: Bools = suits.any(axis=0)
+    any_suits: Bools = np.logical_or.reduce(suits, axis=0)
     waits = JobReason(NO_ROOM, room.resources, needs, int(any_suits.sum()), lacking=lacking)
     taken = place_together(_whole(room.free), *own)
     if taken is not None:

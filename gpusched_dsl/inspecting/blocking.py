@@ -70,7 +70,7 @@ class _Fits:
             possible &= now | without
         job, place, used = self.parts
         frees = np.zeros(self.jobs, dtype=np.bool_)
-        wanted: Bools = suits.any(axis=0)
+        wanted: Bools = np.logical_or.reduce(suits, axis=0)
         frees[job[wanted[place]]] = True
         for at in np.flatnonzero(possible & frees).tolist():
             own = job == at

@@ -185,7 +185,11 @@ def run_queue(
         possible = 0  # queues with room
         for s in range(shapes):
             open_queues[s], shape_least[s] = 0, NEVER
-            roomy[s] = waits[s] > 0 and _may_have_room(nodes, jobs, s, barred, levels_of)
+            roomy[s] = waits[s] > 0 and _has_room(
+                nodes, jobs.shape_demand[s], barred, levels_of, jobs.shape_gpus[s], jobs.shape_nodes[s]
+            )
+            if roomy[s] and jobs.shape_head[s] >= 0:
+                roomy[s] = _members_have_room(nodes, jobs, s, barred, levels_of)
         active = 0
         for q in range(len(queues)):
             closed[q] = len(queues[q]) == 0
@@ -218,17 +222,24 @@ def run_queue(
                     at += 1
             q = heads[place]
             best, j = jobs.queue_shape[q], queues[q][0][1]
+            demand, gpus, wanted = jobs.shape_demand[best], jobs.shape_gpus[best], jobs.shape_nodes[best]
+            is_single = jobs.shape_head[best] < 0
             if roomy[best] and jobs.queue_least[q] >= failed[best]:
                 closed[q] = True
                 open_queues[best] -= 1
                 possible -= 1
                 continue
             leaves = _is_limited(jobs, j, used) or jobs.span[j] >= failed[best]
+            if not leaves and not is_single:
+                leaves = _are_limited(jobs, j, used)
             if leaves:
                 tested += 1
                 stash.append(heappop(queues[q]))
             else:
-                if not _may_have_room(nodes, jobs, best, barred, levels_of):
+                has_room = _has_room(nodes, demand, barred, levels_of, gpus, wanted)
+                if has_room and not is_single:
+                    has_room = _members_have_room(nodes, jobs, best, barred, levels_of)
+                if not has_room:
                     closed[q] = True
                     if roomy[best]:
                         possible -= open_queues[best]
@@ -239,7 +250,10 @@ def run_queue(
                     for other in range(len(queues)):
                         closed[other] |= jobs.queue_shape[other] == best
                     if rule == STRICT:
-                        _bar(nodes, jobs, best, barred)
+                        for c in range(len(barred)):
+                            barred[c] |= nodes.fits[demand, c]
+                        if not is_single:
+                            _add_members_classes(nodes, jobs, best, barred)
                     continue
                 for at in range(reserving):
                     _make_reservation(
@@ -250,13 +264,18 @@ def run_queue(
                 reserving = 0
                 tested += 1
                 until_end = now + jobs.span[j]
-                if _has_places(
-                    nodes, jobs, run, best, j, barred, now, until_end, shadow, spare, free, levels_of, late_of, usable,
-                    where, levels,
-                ):  # fmt: skip
-                    if jobs.shape_head[best] < 0:
-                        _place(nodes, jobs, run, j, best, barred, now, until_end, shadow, spare, free, usable, where,
-                               levels)  # fmt: skip
+                if is_single:
+                    has_place = _has_place(
+                        nodes, demand, barred, now, until_end, shadow, levels_of, late_of, gpus, wanted
+                    )
+                else:
+                    has_place = _have_places(
+                        nodes, jobs, run, j, barred, now, until_end, shadow, spare, free, usable, where, levels
+                    )
+                if has_place:
+                    if is_single:
+                        number = _fill(nodes, demand, barred, now, until_end, shadow, spare, free, usable, where)
+                        _choose(number, usable, where, gpus, wanted, levels, run, jobs.first_part[j], j)
                     waiting -= 1
                     waits[best] -= 1
                     heappop(queues[q])
@@ -284,7 +303,10 @@ def run_queue(
                     roomy[best] = False
                     for other in range(len(queues)):
                         closed[other] |= jobs.queue_shape[other] == best
-                    _bar(nodes, jobs, best, barred)
+                    for c in range(len(barred)):
+                        barred[c] |= nodes.fits[demand, c]
+                    if not is_single:
+                        _add_members_classes(nodes, jobs, best, barred)
                     continue
                 else:  # a reservation or a closed time prevents it: shorter ones of its shape may fit
                     if rule == EASY:
@@ -294,10 +316,15 @@ def run_queue(
                         suits, nothing_barred, no_shadow,
                         )  # fmt: skip
                     soonest = now + shape_least[best]
-                    if not _has_places(
-                        nodes, jobs, run, best, j, barred, now, soonest, shadow, spare, free, levels_of, late_of,
-                        usable, where, levels,
-                    ):  # fmt: skip
+                    if is_single:
+                        has_place = _has_place(
+                            nodes, demand, barred, now, soonest, shadow, levels_of, late_of, gpus, wanted
+                        )
+                    else:
+                        has_place = _have_places(
+                            nodes, jobs, run, j, barred, now, soonest, shadow, spare, free, usable, where, levels
+                        )
+                    if not has_place:
                         possible -= open_queues[best]
                         roomy[best] = False
                         for other in range(len(queues)):
@@ -324,14 +351,17 @@ def _make_reservation(
     no_shadow: Floats,
 ) -> None:  # fmt: skip
     """Reserve the earliest time for a job of a shape without a place, if none of its classes has a reservation."""
-    suits[:] = False
-    _bar(nodes, jobs, shape, suits)
+    demand = jobs.shape_demand[shape]
+    for c in range(len(shadow)):
+        suits[c] = nodes.fits[demand, c]
+    if jobs.shape_head[shape] >= 0:
+        _add_members_classes(nodes, jobs, shape, suits)
     for c in range(len(shadow)):
         if suits[c] and shadow[c] < NEVER:
             return
     if jobs.shape_head[shape] < 0:
         time = _reserve(
-            nodes, jobs, run, jobs.shape_demand[shape], jobs.shape_gpus[shape], jobs.shape_nodes[shape], span, now,
+            nodes, jobs, run, demand, jobs.shape_gpus[shape], jobs.shape_nodes[shape], span, now,
             free, line_end, line_job, line_bits, running, later, levels, of_class, spare,
         )  # fmt: skip
     else:
@@ -350,33 +380,33 @@ def _make_reservation(
 
 
 @compiled_in_place
-def _bar(nodes: QueueNodes, jobs: QueueJobs, shape: int, barred: Bools) -> None:
-    """Add the classes that suit a job of a shape, or one of its members."""
+def _add_members_classes(nodes: QueueNodes, jobs: QueueJobs, shape: int, classes: Bools) -> None:
+    """Add the classes that suit the members of a job of a shape."""
     head = jobs.shape_head[shape]
-    for c in range(len(barred)):
-        barred[c] |= nodes.fits[jobs.shape_demand[shape], c]
-    if head >= 0:
-        for at in range(jobs.first_member[head], jobs.first_member[head + 1]):
-            demand = jobs.shape_demand[jobs.shape[jobs.member[at]]]
-            for c in range(len(barred)):
-                barred[c] |= nodes.fits[demand, c]
+    for at in range(jobs.first_member[head], jobs.first_member[head + 1]):
+        demand = jobs.shape_demand[jobs.shape[jobs.member[at]]]
+        for c in range(len(classes)):
+            classes[c] |= nodes.fits[demand, c]
 
 
 @compiled_in_place
 def _is_limited(jobs: QueueJobs, j: int, used: Ints) -> bool:
+    for at in range(jobs.first_limit[j], jobs.first_limit[j + 1]):
+        if used[jobs.limit[at]] + jobs.amount[at] > jobs.most[jobs.limit[at]]:
+            return True
+    return False
+
+
+@compiled_in_place
+def _are_limited(jobs: QueueJobs, j: int, used: Ints) -> bool:
     """Whether a job and its members together would exceed a limit."""
-    limited, place = False, jobs.first_member[j] - 1
-    while place < jobs.first_member[j + 1] and not limited:
-        part = j if place < jobs.first_member[j] else jobs.member[place]
-        for at in range(jobs.first_limit[part], jobs.first_limit[part + 1]):
-            used[jobs.limit[at]] += jobs.amount[at]
-            limited |= used[jobs.limit[at]] > jobs.most[jobs.limit[at]]
-        place += 1
-    while place >= jobs.first_member[j]:
-        place -= 1
-        part = j if place < jobs.first_member[j] else jobs.member[place]
-        for at in range(jobs.first_limit[part], jobs.first_limit[part + 1]):
-            used[jobs.limit[at]] -= jobs.amount[at]
+    limited = False
+    for sign in (1, -1):
+        for place in range(jobs.first_member[j] - 1, jobs.first_member[j + 1]):
+            part = j if place < jobs.first_member[j] else jobs.member[place]
+            for at in range(jobs.first_limit[part], jobs.first_limit[part + 1]):
+                used[jobs.limit[at]] += sign * jobs.amount[at]
+                limited |= sign > 0 and used[jobs.limit[at]] > jobs.most[jobs.limit[at]]
     return limited
 
 
@@ -545,32 +575,24 @@ def _has_place(
 
 
 @compiled_in_place
-def _may_have_room(nodes: QueueNodes, jobs: QueueJobs, shape: int, barred: Bools, levels_of: Ints) -> bool:
-    """Whether a job of a shape would fit without reservations and closed times, and each of its members alone."""
+def _members_have_room(nodes: QueueNodes, jobs: QueueJobs, shape: int, barred: Bools, levels_of: Ints) -> bool:
+    """Whether each member of a job of a shape would fit alone without reservations and closed times."""
     head = jobs.shape_head[shape]
-    if head >= 0:
-        for at in range(jobs.first_member[head], jobs.first_member[head + 1]):
-            other = jobs.shape[jobs.member[at]]
-            if not _has_room(
-                nodes, jobs.shape_demand[other], barred, levels_of, jobs.shape_gpus[other], jobs.shape_nodes[other]
-            ):
-                return False
-    return _has_room(
-        nodes, jobs.shape_demand[shape], barred, levels_of, jobs.shape_gpus[shape], jobs.shape_nodes[shape]
-    )
+    for at in range(jobs.first_member[head], jobs.first_member[head + 1]):
+        other = jobs.shape[jobs.member[at]]
+        if not _has_room(
+            nodes, jobs.shape_demand[other], barred, levels_of, jobs.shape_gpus[other], jobs.shape_nodes[other]
+        ):
+            return False
+    return True
 
 
 @compiled_in_place
-def _has_places(
-    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, shape: int, j: int, barred: Bools, now: float, end: float,
-    shadow: Floats, spare: Ints, free: Ints, levels_of: Ints, late_of: Ints, usable: Ints, where: Ints, levels: Ints,
+def _have_places(
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, j: int, barred: Bools, now: float, end: float, shadow: Floats,
+    spare: Ints, free: Ints, usable: Ints, where: Ints, levels: Ints,
 ) -> bool:  # fmt: skip
-    """Whether a job fits now with all its members and delays no reservation. With members it also fills their nodes."""
-    if jobs.shape_head[shape] < 0:
-        return _has_place(
-            nodes, jobs.shape_demand[shape], barred, now, end, shadow, levels_of, late_of, jobs.shape_gpus[shape],
-            jobs.shape_nodes[shape],
-        )  # fmt: skip
+    """Whether a job fits now with all its members and delays no reservation; it fills their nodes."""
     found = _place_together(nodes, jobs, run, j, barred, now, end, shadow, spare, free, usable, where, levels)
     _put_back(nodes, jobs, run, j, end, shadow, spare, free, found)
     return found
