@@ -193,6 +193,7 @@ def test_jobs_that_cannot_be_managed(change: dict[str, Any], reason: str) -> Non
 def test_a_component_of_a_het_job_is_left_out_and_occupies_its_gpus() -> None:
     """It has the name that squeue shows; an array has no components, and a job that is none has a `het_job_id` of 0."""
     components = [{**job, "het_job_id": 1, "het_job_offset": at} for at, job in enumerate(JOBS_22[:2])]
+    del components[1]["het_job_offset"]
     components[0] |= {"gres_detail": [], "tres_per_node": "gres:gpu:3"}
     found = observation_of([*components, {**JOBS_22[1], "job_id": 3, "het_job_id": 0}], NODES_22, None).jobs
     assert list(found) == ["1+0", "1+1", "3"]

@@ -23,14 +23,15 @@ def name_of(record: Mapping[str, Any]) -> str:
 
     Raises UnknownJson for a record without an id.
     """
-    if het := whole(record, "het_job_id"):
-        return f"{het}+{whole(record, 'het_job_offset') or 0}"
     array, task = whole(record, "array_job_id"), whole(record, "array_task_id")
     if array and task is not None:
         return f"{array}_{task}"
     id = whole(record, "job_id")
     if id is None:
         raise UnknownJson("a job has no `job_id`")
+    if het := whole(record, "het_job_id"):
+        offset = whole(record, "het_job_offset")
+        return f"{het}+{id - het if offset is None else offset}"  # the components have consecutive ids
     return str(id)
 
 
