@@ -143,7 +143,7 @@ GRAPHS = {"networkx", "scipy.sparse.csgraph", "scipy.sparse.linalg"}
 ERRORS = {"gpusched_dsl.language.parsing.advice", "gpusched_dsl.language.parsing.fix_its"}
 SOLVING = {
     "gpusched_dsl.compiling.passes.nonlinear",
-    "gpusched_dsl.compiling.aggregation.counts",
+    "gpusched_dsl.compiling.interchangeable.counts",
     "gpusched_dsl.compiling.data.distributions",
     "gpusched_dsl.data.sources.formatted",
 }

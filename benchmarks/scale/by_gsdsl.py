@@ -15,7 +15,7 @@ import lark  # noqa: F401
 import networkx  # noqa: F401
 import polars  # noqa: F401
 
-import gpusched_dsl.compiling.aggregation.components
+import gpusched_dsl.compiling.interchangeable.components
 import gpusched_dsl.compiling.lowering.ground  # noqa: F401
 from benchmarks.child import Lap
 from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable, choose_scenario

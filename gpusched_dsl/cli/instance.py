@@ -21,7 +21,7 @@ from gpusched_dsl.language.workspace import Workspace, load_workspace
 
 if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
-    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
+    from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation
     from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.drivers.settings import DriveSettings
     from gpusched_dsl.ir.problem import Problem

@@ -157,11 +157,10 @@ class _Announcer(ProgressListener):
         self.output.report(built.warnings)
 
     def has_built(self, built: Built) -> None:
-        from gpusched_dsl.compiling.symmetry.full_size import full_size
 
         aggregated, sizes = built.aggregated, []
         if aggregated is not None:
-            sizes.append(size_text(full_size(aggregated.quotient)))
+            sizes.append(size_text(aggregated.quotient.full_size))
             if not self.method.is_policy:
                 sizes.append(f"with {aggregated.quotient.root} aggregated: {size_text(aggregated.problem)}")
         elif not self.method.is_policy:  # for a policy the complete problem is never grounded

@@ -19,9 +19,9 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace
 
 if TYPE_CHECKING:
-    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
-    from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
     from gpusched_dsl.compiling.data.instance import Instance
+    from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation
+    from gpusched_dsl.compiling.interchangeable.assembling import AggregatedProblem
     from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.data.chunks import DataChunk
     from gpusched_dsl.data.sources.reader import FileReader
@@ -215,8 +215,8 @@ def build(
     Raises DiagnosticError with all errors in the data, its checks and the grounding, and StoppedEarly if the active
     deadline is over.
     """
-    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
-    from gpusched_dsl.compiling.symmetry.quotient import refuse_contradictions
+    from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation
+    from gpusched_dsl.compiling.interchangeable.quotient import refuse_contradictions
 
     began = time.perf_counter()
     allowed = permissions or Permissions()
@@ -246,7 +246,7 @@ def with_problem(built: Built, *, aggregated: bool, full: bool = True) -> Built:
 
     Raises DiagnosticError and StoppedEarly as `build` does.
     """
-    from gpusched_dsl.compiling.aggregation.aggregate import aggregate
+    from gpusched_dsl.compiling.interchangeable.aggregate import aggregate
 
     began = time.perf_counter()
     if aggregated:

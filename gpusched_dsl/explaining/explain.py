@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
-from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
+from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation
+from gpusched_dsl.compiling.interchangeable.notes import aggregation_notes
 from gpusched_dsl.compiling.passes.contradiction import NAME as CONTRADICTION
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.removing import without_unread

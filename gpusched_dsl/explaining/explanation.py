@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
+from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation
 from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.explaining.conflict import Conflict

@@ -24,7 +24,7 @@ from gpusched_dsl.explaining.job_reason import (
     PlaceRoom,
     Resource,
 )
-from gpusched_dsl.ir.arrays import Bools, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Floats, Ints, numbered_by_first
 
 TOLERANCE = 1e-6  # of an amount
 
@@ -267,10 +267,9 @@ class ClusterRoom:
     def _needs(self, options: PlaceOptions, empty: Ints, order: Ints) -> tuple[Need, ...]:
         """Return the distinct needs, in the order of their first options."""
         rows = np.column_stack((options.amounts, options.workers))
-        _, first, of = np.unique(rows[order], axis=0, return_index=True, return_inverse=True)
-        of = of.reshape(-1)
+        first, of = numbered_by_first(rows[order])
         needs = []
-        for number in np.argsort(first, kind="stable").tolist():
+        for number in range(len(first)):
             own = order[of == number]
             at = int(own[0])
             found = {self.types[place] for place in np.unique(options.place[own]).tolist()}

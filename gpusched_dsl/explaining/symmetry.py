@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, AggregationAttempt
-from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
-from gpusched_dsl.compiling.symmetry.full_size import full_size
+from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation, AggregationAttempt
+from gpusched_dsl.compiling.interchangeable.assembling import AggregatedProblem
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.summary import size_text
@@ -36,7 +35,7 @@ def _lines(attempt: AggregationAttempt, found: AggregatedProblem | None) -> Iter
         if classes.reasons:
             what += f", distinguished by {', '.join(n for n, _ in classes.reasons)}"
     yield f"{count_text(attempt.elements, 'element')} of {name}, {what}: aggregated"
-    yield f"  {size_text(full_size(found.quotient))} became {size_text(found.problem)}"
+    yield f"  {size_text(found.quotient.full_size)} became {size_text(found.problem)}"
     for proof in dict.fromkeys(part.proof for part in found.parts):
         yield f"  exact because {proof}"
 
@@ -70,7 +69,7 @@ def _entry(attempt: AggregationAttempt, found: AggregatedProblem | None) -> dict
         "columns_before": None, "columns": None, "rows_before": None, "rows": None, "proofs": [],
     }  # fmt: skip
     if obstacle is None and found is not None:
-        full = full_size(found.quotient)
+        full = found.quotient.full_size
         entry |= {
             "columns_before": full.columns,
             "columns": found.problem.columns,

@@ -32,6 +32,18 @@ def unique(values: NDArray[_T]) -> NDArray[_T]:
     return ordered[is_new]
 
 
+def numbered_by_first(keys: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Number distinct values, or rows of a table, in the order of their first occurrence.
+
+    Returns where each first occurs, in ascending order, and the number of each value.
+    """
+    _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[order] = np.arange(len(first))
+    return first[order], rank[which.reshape(-1)]
+
+
 def is_counting(values: Ints) -> bool:
     """Return whether the values are 0, 1, 2, ..."""
     return bool((values == np.arange(len(values))).all())

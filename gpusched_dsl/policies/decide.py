@@ -11,8 +11,8 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.interchangeable.quotient import Quotient
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.compiling.symmetry.quotient import Quotient
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster

@@ -15,10 +15,10 @@ from msgspec import structs
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.gangs import upper_bounds
+from gpusched_dsl.compiling.interchangeable.equivalence_classes import classes_of
+from gpusched_dsl.compiling.interchangeable.generic import Obstacle
 from gpusched_dsl.compiling.placement import PlacementEvaluator, type_codes
-from gpusched_dsl.compiling.symmetry.equivalence_classes import classes_of
-from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.ir.arrays import Codes, Floats, Ints, unique
+from gpusched_dsl.ir.arrays import Codes, Floats, Ints, numbered_by_first, unique
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import (
     CheckedBound,
@@ -213,12 +213,7 @@ class NodeKindReader:
             classes = classes_of(reads, self.store, self.node.type.root)
         except Obstacle:
             return every, every
-        table = np.stack((labels.astype(np.int64), classes.of[nodes]), axis=1)
-        _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty(len(first), dtype=np.int64)
-        rank[order] = np.arange(len(first))
-        return first[order], rank[which.reshape(-1)]
+        return numbered_by_first(np.stack((labels.astype(np.int64), classes.of[nodes]), axis=1))
 
     def _in_order(self, found: NodeKinds, label: TypedExpr | None, first: Codes) -> NodeKinds:
         """The same with kinds in the order of their types in the data, as lines of policies list them.

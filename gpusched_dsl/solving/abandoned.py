@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpusched_dsl.compiling.interchangeable.generic import OutOfBudget
 from gpusched_dsl.compiling.passes.names import AGGREGATION
 from gpusched_dsl.compiling.passes.pipeline import ABANDONED
 from gpusched_dsl.compiling.passes.steps import Note
-from gpusched_dsl.compiling.symmetry.generic import OutOfBudget
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
-    from gpusched_dsl.compiling.aggregation.aggregate import Aggregation
+    from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation
 
 CODE = "GSM4018"
 EXACT = "the result is still exact, but the solver may need more time"

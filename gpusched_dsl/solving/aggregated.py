@@ -7,16 +7,15 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
-from gpusched_dsl.compiling.aggregation.notes import aggregation_notes
-from gpusched_dsl.compiling.aggregation.parts import Spread
-from gpusched_dsl.compiling.aggregation.support import support
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.store import Columns
+from gpusched_dsl.compiling.interchangeable.assembling import AggregatedProblem
+from gpusched_dsl.compiling.interchangeable.notes import aggregation_notes
+from gpusched_dsl.compiling.interchangeable.parts import Spread
+from gpusched_dsl.compiling.interchangeable.quotient import Quotient, place_of
+from gpusched_dsl.compiling.interchangeable.support import support
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
-from gpusched_dsl.compiling.symmetry.full_size import full_size
-from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.deadline import TIME, Deadline, active_deadline, grace
 from gpusched_dsl.ir.domains import Domain
@@ -70,7 +69,7 @@ def _disaggregate(built: Built, aggregated: AggregatedProblem, inner: Solution, 
     """The solution in terms of all elements, checked against their rows; in the small where no time is left."""
     quotient = aggregated.quotient
     notes = (*aggregation_notes(aggregated), *inner.reformulated.notes)
-    size = full_size(quotient)
+    size = quotient.full_size
     without = replace(
         inner, reformulated=replace(inner.reformulated, notes=notes), session=None, size=size, aggregated=inner
     )
@@ -79,7 +78,7 @@ def _disaggregate(built: Built, aggregated: AggregatedProblem, inner: Solution, 
     left = None if deadline is None else deadline.remaining_seconds
     spread = aggregated.disaggregate(inner.point)
     most = MOST_NONZEROS if left is None else min(MOST_NONZEROS, int(left / SECONDS_PER_NONZERO))
-    if built.grounded or quotient.full_nonzeros <= most:
+    if built.grounded or quotient.full_size.nonzeros <= most:
         full_problem = built.problem
         point = _point_of_spread(quotient, full_problem, spread)
     else:

@@ -19,8 +19,8 @@ import numpy as np
 from msgspec import structs
 from scipy import sparse
 
-from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem, assemble
-from gpusched_dsl.compiling.aggregation.parts import AggregatedComponent
+from gpusched_dsl.compiling.interchangeable.assembling import AggregatedProblem, assemble
+from gpusched_dsl.compiling.interchangeable.parts import AggregatedComponent
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix

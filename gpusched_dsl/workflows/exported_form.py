@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from gpusched_dsl.compiling.aggregation.assembling import AggregatedProblem
 from gpusched_dsl.compiling.build import Built
-from gpusched_dsl.compiling.symmetry.full_size import full_size
+from gpusched_dsl.compiling.interchangeable.assembling import AggregatedProblem
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -44,7 +43,7 @@ def _aggregated(aggregated: AggregatedProblem) -> tuple[str, ...]:
     root = aggregated.quotient.root
     return (
         f"interchangeable elements of {root} are aggregated: columns count elements, or sum over them",
-        f"with every element named: {size_text(full_size(aggregated.quotient))}",
+        f"with every element named: {size_text(aggregated.quotient.full_size)}",
         "the optimum is that of the model; only `gsdsl solve` names the elements again",
     )
 

@@ -13,11 +13,10 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from gpusched_dsl.compiling.aggregation.fixed_plan import can_fix, fixed_plan_problem
 from gpusched_dsl.compiling.build import Built
+from gpusched_dsl.compiling.interchangeable.fixed_plan import can_fix, fixed_plan_problem
 from gpusched_dsl.compiling.lowering.fixing import VariableValues, values_at
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.compiling.symmetry.full_size import full_size
 from gpusched_dsl.compiling.tightening.open_part import open_part
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import active_deadline, grace, limit, remaining_share
@@ -173,11 +172,11 @@ def _problem_with_plan(built: Built, decision: Plan) -> tuple[Problem, Size | No
     Raises DiagnosticError as `ground` does.
     """
     aggregated = built.aggregated
-    size = None if aggregated is None else full_size(aggregated.quotient)
+    size = None if aggregated is None else aggregated.quotient.full_size
     problem = None
     if (
         aggregated is not None
-        and aggregated.quotient.full_nonzeros > MOST_NONZEROS
+        and aggregated.quotient.full_size.nonzeros > MOST_NONZEROS
         and can_fix(aggregated.quotient, decision.values)
     ):
         problem = fixed_plan_problem(aggregated.quotient, decision.values)

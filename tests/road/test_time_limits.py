@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import pytest
 
 import gpusched_dsl as gs
-from gpusched_dsl.compiling.aggregation import aggregate as aggregation
 from gpusched_dsl.compiling.data import instance
+from gpusched_dsl.compiling.interchangeable import aggregate as aggregation
 from gpusched_dsl.compiling.lowering import ground as grounding
 from gpusched_dsl.compiling.passes import pipeline
 from gpusched_dsl.compiling.passes.steps import Analysis, PassResult, Target

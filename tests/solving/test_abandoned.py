@@ -8,7 +8,7 @@ import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
-from gpusched_dsl.compiling.aggregation import aggregate, work
+from gpusched_dsl.compiling.interchangeable import aggregate, work
 from gpusched_dsl.compiling.passes import pipeline
 
 CODE = "GSM4018"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 
-from gpusched_dsl.compiling.aggregation.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
+from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.lowering.fixing import VariableValues, nonzero_values
 from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active_deadline, limit
 from gpusched_dsl.ir.solver_result import Status

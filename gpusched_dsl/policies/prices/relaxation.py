@@ -1,7 +1,7 @@
 """The linear relaxation of a model, for one element of every class of interchangeable ones.
 
 Let the elements of a class be exchanged in all ways: the mean of the images of a feasible point of the relaxation is
-feasible, costs the same, and is equal on all elements of the class. So the quotient (`compiling/symmetry/quotient.py`)
+feasible, costs the same, and is equal on all elements of the class. So the quotient (`interchangeable/quotient.py`)
 without integrality has the optimum of the complete relaxation. A row of a representative stands there for a row of each
 of its n elements: its dual value, divided by n, is one of each of these rows, and together they are optimal.
 
@@ -22,10 +22,10 @@ from scipy import sparse
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
+from gpusched_dsl.compiling.interchangeable.equivalence_classes import classes_of
+from gpusched_dsl.compiling.interchangeable.generic import Obstacle
+from gpusched_dsl.compiling.interchangeable.quotient import Quotient, candidates, quotient
 from gpusched_dsl.compiling.lowering.ground import ground
-from gpusched_dsl.compiling.symmetry.equivalence_classes import classes_of
-from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.compiling.symmetry.quotient import Quotient, candidates, quotient
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement, Element

@@ -17,7 +17,7 @@ from msgspec import structs
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
-from gpusched_dsl.compiling.symmetry.quotient import Quotient, place_of
+from gpusched_dsl.compiling.interchangeable.quotient import Quotient, place_of
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.problem import Family, Problem

@@ -15,9 +15,9 @@ from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.symmetry.equivalence_classes import classes_of
-from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.compiling.symmetry.quotient import quotient
+from gpusched_dsl.compiling.interchangeable.equivalence_classes import classes_of
+from gpusched_dsl.compiling.interchangeable.generic import Obstacle
+from gpusched_dsl.compiling.interchangeable.quotient import quotient
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, Ints
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement

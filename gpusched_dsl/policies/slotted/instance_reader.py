@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
+from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints, numbered_by_first
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.blocks.policies.rule_table import SERVE
 from gpusched_dsl.language.checked import Element, IndexVar, TypedExpr, TypedIndexing
@@ -247,7 +247,4 @@ def _classes_of(nodes: Codes, names: frozenset[str] | None, store: ValueStore, m
         columns.append(np.where(place >= 0, which.reshape(-1), -1))
     if not columns:
         return np.zeros(len(nodes), dtype=np.int64)
-    _, first, which = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
-    number = np.empty(len(first), dtype=np.int64)
-    number[np.argsort(first)] = np.arange(len(first))
-    return number[which.reshape(-1)]
+    return numbered_by_first(np.stack(columns, axis=1))[1]

@@ -11,9 +11,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.symmetry.equivalence_classes import classes_of
-from gpusched_dsl.compiling.symmetry.generic import Obstacle
-from gpusched_dsl.compiling.symmetry.quotient import candidates
+from gpusched_dsl.compiling.interchangeable.equivalence_classes import classes_of
+from gpusched_dsl.compiling.interchangeable.generic import Obstacle
+from gpusched_dsl.compiling.interchangeable.quotient import candidates
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.domains import Packing, Universe
@@ -43,7 +43,7 @@ class InterchangeableSet:
 
 
 def interchangeable_sets(model: CheckedModel, store: ValueStore) -> tuple[InterchangeableSet, ...]:
-    """Return the sets of which some elements are interchangeable, as `compiling/symmetry` proves."""
+    """Return the sets of which some elements are interchangeable, as `compiling/interchangeable` proves."""
     found = []
     for declared in candidates(model):
         try:
