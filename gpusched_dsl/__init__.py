@@ -190,7 +190,12 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: Any) -> None:
     """Add `%%gsm` and `%gsm` to IPython and Jupyter: `%load_ext gpusched_dsl`."""
-    _import_module("gpusched_dsl.notebook.magics").register(shell)
+    from gpusched_dsl.language.entry_points import own_entry_point
+
+    point = own_entry_point("gpusched_dsl.notebook", "magics")
+    if point is None:
+        raise ImportError("gsdsl has no magics for notebooks here: install it again")
+    point.load()(shell)
 
 
 def __dir__() -> list[str]:

@@ -148,6 +148,22 @@ def test_a_former_name_warns() -> None:
     assert "`filter_levels`" in (ROOT / "docs" / "reference" / "stability.md").read_text(encoding="utf-8")
 
 
+def test_the_former_place_of_the_notebook_warns() -> None:
+    import gpusched_dsl.notebook as former
+    import gsdsl_notebook
+
+    with pytest.warns(DeprecationWarning, match=r"deprecated since gsdsl 0.3: use `gsdsl_notebook.page`") as caught:
+        from gpusched_dsl.notebook import page
+    assert page is gsdsl_notebook.page
+    assert caught[0].filename == __file__
+    for name in gsdsl_notebook.__all__:
+        with pytest.warns(DeprecationWarning, match=f"`gsdsl_notebook.{name}`"):
+            assert getattr(former, name) is getattr(gsdsl_notebook, name)
+    with pytest.raises(AttributeError):
+        former.absent  # noqa: B018
+    assert "`gsdsl_notebook`" in (ROOT / "docs" / "reference" / "stability.md").read_text(encoding="utf-8")
+
+
 def test_logs_of_the_program_are_not_silenced(caplog: pytest.LogCaptureFixture) -> None:
     from gsdsl_backends.cvxpy.backend import silence
 

@@ -34,21 +34,24 @@ LAYERS = [
     "gpusched_dsl.campaigns",
     "gpusched_dsl.drivers",
     "gpusched_dsl.inspecting",
-    "gpusched_dsl.service",
-    "gpusched_dsl.language_server",
-    "gpusched_dsl.assistants",
     "gpusched_dsl.interface",
     "gpusched_dsl",
     "gpusched_dsl.cli",
-    "gpusched_dsl.notebook",
     "gpusched_dsl.__main__",
+    "gsdsl_service",
+    "gsdsl_editor",
+    "gsdsl_assistants",
+    "gsdsl_notebook",
 ]
+PACKAGES = package_folders()
+EDGES = {name for name, folder in PACKAGES.items() if folder.is_relative_to(ROOT / "edges")}
+# Files of the core with the name of an edge: in the words of a warning.
+NAME_EDGES = {"edges/notebook/gsdsl_notebook.py"}
 IMPORT = re.compile(
     r"^ *(?:from (?P<module>[\w.]+) import (?P<names>\([^)]*\)|.*)|import (?P<others>\w.*))$", re.MULTILINE
 )
 COMMENT = re.compile("#.*")
 PUBLIC_CLASS = re.compile(r"^class ([^\W_]\w*)", re.MULTILINE)
-OUR_OWN = tuple(f"{name}." for name in package_folders())
 
 
 def layer_of(module: str) -> int:
@@ -60,7 +63,7 @@ def modules() -> list[tuple[str, Path]]:
     found = []
     for layer in LAYERS:
         package, _, rest = layer.partition(".")
-        folder = package_folders()[package].joinpath(*rest.split("."))
+        folder = PACKAGES[package].joinpath(*rest.split("."))
         if not folder.is_dir():
             found.append((layer, folder.with_suffix(".py")))
             continue
@@ -115,7 +118,7 @@ def imported(path: Path) -> set[str]:
     names = {module for module, _ in imports(path)}
     # `__version__` is no module
     names |= {f"{module}.{name}" for module, name in imports(path) if module == "gpusched_dsl" and name[:2] != "__"}
-    return {name for name in names if name.startswith(OUR_OWN)}
+    return {n for n in names if n != "gpusched_dsl" and n.partition(".")[0] in PACKAGES}
 
 
 def circles(files: Mapping[str, Path]) -> list[list[str]]:
@@ -140,12 +143,28 @@ def test_imports_point_down() -> None:
     assert not above, "these modules import others that are above them"
 
 
+def test_the_core_does_not_know_the_edges() -> None:
+    """Neither by an import nor by a name in a text: it finds commands and readers of edges by entry points."""
+    assert len(EDGES) > 3
+    named = re.compile(rf"\b(?:{'|'.join(EDGES)})\b")
+    core = [(module, path) for module, path in modules() if module.partition(".")[0] not in EDGES]
+    assert not [module for module, path in core if any(name.partition(".")[0] in EDGES for name in imported(path))]
+    assert {p.relative_to(ROOT).as_posix() for _, p in core if named.search(text_of(p))} == NAME_EDGES
+
+
+def test_an_edge_imports_no_other_edge() -> None:
+    own = {(module.partition(".")[0], path) for module, path in modules()}
+    found = {(edge, name) for edge, path in own if edge in EDGES for name in imported(path)}
+    assert len(found) > 50
+    assert not {(edge, name) for edge, name in found if name.partition(".")[0] in EDGES - {edge}}
+
+
 def test_no_stage_calls_back_up() -> None:
     """No function that a value passes through is called from a layer below its own: stages return values instead."""
 
     def layer(function: tuple[str, str]) -> int:
         module = function[0].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        return layer_of(module.removeprefix("backends."))
+        return layer_of(re.sub(r"^(backends|edges\.\w+)\.", "", module))
 
     calls = follow(objects=True).calls
     assert {(caller, called) for caller, called in calls if layer(called) > layer(caller)} == set()
@@ -175,6 +194,7 @@ def test_the_top_is_the_public_face() -> None:
         "__init__.py",
         "__main__.py",
         "api.py",
+        "notebook.py",
         "version.py",
     }
 

@@ -63,7 +63,7 @@ def test_an_editable_install_hides_no_package_of_others() -> None:
     folders = {ROOT, *(folder.parent for folder in package_folders().values())}
     found = {init.parent for folder in folders for init in folder.glob("*/__init__.py")}
     assert found == set(package_folders().values())
-    assert not {path.name for folder in folders for path in folder.glob("*.py")}
+    assert {path.name for folder in folders for path in folder.glob("*.py")} == {"conftest.py"}
 
 
 def test_an_editable_install_has_all_packages_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +84,22 @@ def test_an_editable_install_has_all_packages_on_the_path(tmp_path: Path, monkey
     assert paths.decode().splitlines() == [str(folder) for folder in folders]
     digest = base64.urlsafe_b64encode(hashlib.sha256(paths).digest()).decode().rstrip("=")
     assert record == ["p-1.dist-info/RECORD,,", f"__editable__.p-1.pth,sha256={digest},{len(paths)}"]
+
+
+def test_every_entry_point_can_be_loaded() -> None:
+    groups = settings()["project"]["entry-points"]
+    assert len(groups["gpusched_dsl.commands"]) > 2
+    for group, points in groups.items():
+        for name, target in points.items():
+            assert callable(metadata.EntryPoint(name, target, group).load())
+
+
+def test_the_installed_entry_points_are_those_of_the_project() -> None:
+    """`make` installs again after a change of pyproject.toml; else `pip install -e .`."""
+    points = settings()["project"]["entry-points"].items()
+    stated = {(group, name, target) for group, names in points for name, target in names.items()}
+    installed = {(p.group, p.name, p.value) for p in metadata.distribution("gpusched-dsl").entry_points}
+    assert stated <= installed
 
 
 def test_version_is_stated_once() -> None:

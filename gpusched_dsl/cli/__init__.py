@@ -168,8 +168,6 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.inspect import run
         case "drive":
             from gpusched_dsl.cli.drive import run
-        case "serve":
-            from gpusched_dsl.cli.serve import run
         case "estimate":
             from gpusched_dsl.cli.estimate import run
         case "why":
@@ -180,16 +178,16 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.inventory import run
         case "watch":
             from gpusched_dsl.cli.watch import run
-        case "lsp":
-            from gpusched_dsl.cli.lsp import run
-        case "mcp":
-            from gpusched_dsl.cli.mcp import run
         case "grammar":
             from gpusched_dsl.cli.grammar import run
         case "completion":
             from gpusched_dsl.cli.completion import run
-        case _:
+        case "new":
             from gpusched_dsl.cli.new import run
+        case _:
+            from gpusched_dsl.cli.edges import edge_command
+
+            run = edge_command(name)
     return run(options, output)
 
 

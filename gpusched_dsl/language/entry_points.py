@@ -11,6 +11,23 @@ if TYPE_CHECKING:
 _Added = TypeVar("_Added")
 
 
+_DISTRIBUTION = "gpusched-dsl"
+
+
+def own_entry_point(group: str, name: str) -> importlib.metadata.EntryPoint | None:
+    """Return an entry point of gsdsl itself; None if its installed metadata has none of this name.
+
+    The metadata of other packages are not read, which takes longer than most commands.
+    """
+    from importlib import metadata
+
+    try:
+        own = metadata.distribution(_DISTRIBUTION).entry_points
+    except metadata.PackageNotFoundError:
+        return None
+    return next((point for point in own if (point.group, point.name) == (group, name)), None)
+
+
 def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
     """Return the entry points of a group by name, in alphabetical order."""
     from importlib import metadata  # here, as most commands need no additions

@@ -23,8 +23,8 @@ from typing import Any
 
 from corpus import FOLDER, Broken, corpus
 
-from gpusched_dsl.assistants.repair import repair
 from gpusched_dsl.language.pages import read_page
+from gsdsl_assistants.repair import repair
 
 ROOT = FOLDER.parents[1]
 TABLE = FOLDER / "repairs.csv"

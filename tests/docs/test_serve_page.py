@@ -21,9 +21,9 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.live.metrics import Metrics
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.service.access import Tokens
-from gpusched_dsl.service.application import RequestLimits, Service
-from gpusched_dsl.service.sessions import NewSession, Sessions
+from gsdsl_service.access import Tokens
+from gsdsl_service.application import RequestLimits, Service
+from gsdsl_service.sessions import NewSession, Sessions
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "serve.md").read_text(encoding="utf-8")

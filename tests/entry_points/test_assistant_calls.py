@@ -18,11 +18,11 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 from hostile_values import TOKEN, VALUES, nothing_reached
 from mcp.server.mcpserver.exceptions import ToolError
 
-from gpusched_dsl.assistants import calls as module
-from gpusched_dsl.assistants.calls import Calls
-from gpusched_dsl.assistants.child import answer
-from gpusched_dsl.assistants.limits import CallLimits
-from gpusched_dsl.assistants.server import build_server
+from gsdsl_assistants import calls as module
+from gsdsl_assistants.calls import Calls
+from gsdsl_assistants.child import answer
+from gsdsl_assistants.limits import CallLimits
+from gsdsl_assistants.server import build_server
 
 MODEL = """model M { set J; param w[J] >= 0; var x[J] binary; minimize t: sum[j in J] w[j] * x[j]; }
 scenario S for M { J = { a }; w[a] = 1; }

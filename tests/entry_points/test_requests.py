@@ -23,10 +23,10 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.live.messages import KINDS, AnyEvent
 from gpusched_dsl.online.run_config import RunConfig
-from gpusched_dsl.service.access import Tokens
-from gpusched_dsl.service.application import Service
-from gpusched_dsl.service.same_site import OwnHosts
-from gpusched_dsl.service.sessions import NewSession, Sessions
+from gsdsl_service.access import Tokens
+from gsdsl_service.application import Service
+from gsdsl_service.same_site import OwnHosts
+from gsdsl_service.sessions import NewSession, Sessions
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from gpusched_dsl.language.diagnostics.render import render_text
 from gpusched_dsl.language.diagnostics.similar_names import MOST_COMPARISONS, Proposals
 from gpusched_dsl.language.parsing.lexing import MAX_MENDED
 from gpusched_dsl.language.workspace import workspace_from_text
-from gpusched_dsl.language_server.positions import ClientPositions
+from gsdsl_editor.positions import ClientPositions
 
 SECONDS = 4.0  # CPU time; the quadratic versions took from 20 s to more than a minute
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gpusched_dsl.assistants.tasks.reading import ModelFile
 from gpusched_dsl.compiling.build import Permissions
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.project_root import MARKER
 from gpusched_dsl.language.source_files import library_folder
 from gpusched_dsl.language.workspace import load_workspace
+from gsdsl_assistants.tasks.reading import ModelFile
 
 
 @pytest.fixture

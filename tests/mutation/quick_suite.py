@@ -2,7 +2,7 @@
 
 RECORD is a folder written by the plugin in `record.py` during a run of all that is not marked `slow`. A test of at
 least `DEAR` CPU seconds stays in the quick suite if it executes a line of the package that no cheaper tests execute.
-The others are written to `tests/more_of_the_same.txt`, which `tests/conftest.py` reads.
+The others are written to `tests/more_of_the_same.txt`, which `conftest.py` reads.
 """
 
 from __future__ import annotations

@@ -20,12 +20,12 @@ from gpusched_dsl.interface.campaigns import ModelCampaign
 from gpusched_dsl.interface.runs import RunOptions
 from gpusched_dsl.language.blocks.campaigns.methods import options_for
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.notebook.commands import COMMANDS as NOTEBOOK
-from gpusched_dsl.notebook.commands import parser_of
 from gpusched_dsl.options import table
 from gpusched_dsl.options.kinds import COUNT
 from gpusched_dsl.options.option import DOORS, OptionRow
 from gpusched_dsl.solving.option_checks import check_values, option_diagnostics
+from gsdsl_notebook.commands import COMMANDS as NOTEBOOK
+from gsdsl_notebook.commands import parser_of
 
 FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
     ("solve", "python"): gs.Model.solve, ("solve", "problem"): gs.solve, ("run", "python"): gs.Model.run,
@@ -152,8 +152,8 @@ def test_campaigns_and_tests_have_a_new_row() -> None:
 
 
 def test_assistants_have_a_new_row(outside: OptionRow, tmp_path: Path) -> None:
-    from gpusched_dsl.assistants.limits import CallLimits
-    from gpusched_dsl.assistants.server import build_server
+    from gsdsl_assistants.limits import CallLimits
+    from gsdsl_assistants.server import build_server
 
     tools = asyncio.run(build_server(tmp_path, CallLimits()).list_tools())
     [solve] = (tool for tool in tools if tool.name == "solve")
@@ -165,7 +165,7 @@ def test_assistants_have_a_new_row(outside: OptionRow, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("outside")
 def test_requests_for_sessions_have_a_new_row() -> None:
-    from gpusched_dsl.service.sessions import session_type
+    from gsdsl_service.sessions import session_type
 
     asked = session_type()
     assert gs_decode(b'{"name": "a", "shakes": 3}', asked).shakes == 3
@@ -245,7 +245,7 @@ def test_a_bound_of_a_solver_is_the_same_error_everywhere(
     if door == "campaign":
         [found] = in_campaign("solve Small with highs (bound = true);")
     else:
-        from gpusched_dsl.notebook.magics import Magics
+        from gsdsl_notebook.magics import Magics
 
         model = gs.loads(TEXT)
         with pytest.raises(DiagnosticError) as caught:

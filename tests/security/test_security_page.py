@@ -15,7 +15,7 @@ from security_page import ROOT, sentences
 
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
-from gpusched_dsl.service.access import read_tokens
+from gsdsl_service.access import read_tokens
 
 TESTS: dict[str, tuple[str, ...]] = {
     "Say the version (`gsdsl --version`), the files or requests, and what happens.": (

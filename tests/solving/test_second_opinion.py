@@ -22,7 +22,6 @@ from gpusched_dsl.cli import main
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
-from gpusched_dsl.notebook.magics import Magics
 from gpusched_dsl.solving.concurrent.backend import ConcurrentBackend
 from gpusched_dsl.solving.second_opinion import LEAST_SECONDS, MOST_SECONDS
 from gpusched_dsl.solving.solution import Solution
@@ -31,6 +30,7 @@ from gsdsl_backends import registry
 from gsdsl_backends.highs.backend import HighsBackend
 from gsdsl_backends.highs.session import HighsSession
 from gsdsl_backends.protocol import Monitor, SolveOptions
+from gsdsl_notebook.magics import Magics
 
 CONFIRMED = SolveOptions(gap=0.0, threads=1, second_opinion=True)
 ALONE = structs.replace(CONFIRMED, second_opinion=False)

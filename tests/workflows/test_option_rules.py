@@ -15,11 +15,11 @@ from gpusched_dsl.cli import main
 from gpusched_dsl.cli import solve as solve_command
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.notebook.magics import Magics
 from gpusched_dsl.options.table import by_name
 from gpusched_dsl.workflows import run as runs
 from gpusched_dsl.workflows import solve as solves
 from gpusched_dsl.workflows.solve import SolveConfig
+from gsdsl_notebook.magics import Magics
 
 TEXT = """
 import "gsdsl:capacity_planning/online.gsm";

@@ -86,7 +86,7 @@ def test_notebooks_show_a_note_in_place_of_figures() -> None:
 
 
 def test_a_notebook_command_is_refused_before_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpusched_dsl.notebook.commands import COMMANDS
+    from gsdsl_notebook.commands import COMMANDS
 
     command = COMMANDS["solve"]
     parser = command.parser("solve", "m")
