@@ -46,7 +46,7 @@ LAYERS = [
 PACKAGES = package_folders()
 EDGES = {name for name, folder in PACKAGES.items() if folder.is_relative_to(ROOT / "edges")}
 # Files of the core with the name of an edge: in the words of a warning.
-NAME_EDGES = {"edges/notebook/gsdsl_notebook.py"}
+NAME_EDGES = {"gpusched_dsl/notebook.py"}
 IMPORT = re.compile(
     r"^ *(?:from (?P<module>[\w.]+) import (?P<names>\([^)]*\)|.*)|import (?P<others>\w.*))$", re.MULTILINE
 )
