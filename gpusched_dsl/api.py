@@ -17,7 +17,7 @@ from gpusched_dsl.interface.scenarios import Setting
 from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace, workspace_from_text
-from gpusched_dsl.solving.option_checks import check_options, check_values, given_options, plain_options, solve_options
+from gpusched_dsl.solving.option_checks import check_options, check_values, given_options, plain_options
 from gpusched_dsl.workflows.listener import Listener
 
 if TYPE_CHECKING:
@@ -339,20 +339,8 @@ class Model(ModelCampaigns):
         """
         clock, values = Deadline(), check_values("compare", locals())
         from gpusched_dsl.workflows.compare import CompareConfig, compare
-        from gpusched_dsl.workflows.method import SolverMethod, choose_method
-        from gsdsl_backends.isolation.backend import guard
 
-        checked = self._scenario(scenario, settings)
-        config = CompareConfig(
-            scenario=self._select(checked),
-            methods=[
-                choose_method(self._workspace, method, checked.scenario.model, judge=judge, load=guard)
-                for method in dict.fromkeys(methods)
-            ],
-            options=solve_options(values),
-            seeds=values["seeds"],
-            bound_by=SolverMethod(judge, load=guard) if bound else None,
-        )
+        config = CompareConfig.of(self._select(self._scenario(scenario, settings)), values)
         return compare(config, clock=clock, monitor=monitor)
 
     def close(self) -> None:

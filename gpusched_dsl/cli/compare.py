@@ -23,29 +23,19 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.solving.option_checks import solve_options
     from gpusched_dsl.workflows.compare import CompareConfig, compare
-    from gpusched_dsl.workflows.method import SolverMethod, choose_method
+    from gpusched_dsl.workflows.method import SolverMethod
     from gsdsl_backends.isolation.backend import guard
 
     _check_targets(options)
     clock, watch = Deadline(), ProgressMonitor(output.note, options.time_limit, for_each=True)
-    scenario = open_scenario(options, output)
-    methods = [
-        choose_method(scenario.workspace, name, scenario.scenario.model, judge=options.judge, load=guard)
-        for name in options.methods
-    ]
-    judge = SolverMethod(options.judge, load=guard)
-    for solver in (*(method for method in methods if not method.is_policy), judge):
+    config = CompareConfig.of(open_scenario(options, output), vars(options))
+    for solver in (
+        *(m for m in config.methods if isinstance(m, SolverMethod)),
+        SolverMethod(options.judge, load=guard),
+    ):
         solver.backend()  # their processes start
-    config = CompareConfig(
-        scenario=scenario,
-        methods=methods,
-        options=solve_options(vars(options)),
-        seeds=options.seeds,
-        bound_by=judge if options.bound else None,
-    )
-    policies = any(method.is_policy for method in methods)
+    policies = any(method.is_policy for method in config.methods)
     only_diagnostics = STDOUT in (options.json, options.csv, options.html)
     listener = _Announcer(output, watch, policies=policies, only_diagnostics=only_diagnostics)
     comparison = compare(config, clock=clock, monitor=watch, listener=listener)

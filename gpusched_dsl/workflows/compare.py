@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import structs
 
@@ -20,13 +20,14 @@ from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.units import DIMENSIONLESS
 from gpusched_dsl.reporting.comparison import Comparison, SolveTrial
 from gpusched_dsl.reporting.result import Result
+from gpusched_dsl.solving.option_checks import solve_options
 from gpusched_dsl.solving.solve import deadline_of
 from gpusched_dsl.workflows.listener import Listener
-from gpusched_dsl.workflows.method import Method, SolverMethod
+from gpusched_dsl.workflows.method import Method, SolverMethod, choose_method
 from gpusched_dsl.workflows.solve import outcome_text
 from gpusched_dsl.workflows.solve_by_policy import prove_bound, with_own_columns
 from gpusched_dsl.workflows.trials import run_in_turn
-from gsdsl_backends.isolation.backend import is_crash
+from gsdsl_backends.isolation.backend import guard, is_crash
 from gsdsl_backends.protocol import Monitor, SolveOptions
 
 _Planned: TypeAlias = tuple[Method, int | None]  # a method and its seed
@@ -44,6 +45,21 @@ class CompareConfig:
     options: SolveOptions
     seeds: Sequence[int] = (0,)
     bound_by: SolverMethod | None = None
+
+    @classmethod
+    def of(cls, scenario: SelectedScenario, values: Mapping[str, Any]) -> CompareConfig:
+        """Return the configuration from options by their names; raise DiagnosticError for unknown methods."""
+        judge, model = values["judge"], scenario.scenario.model
+        return cls(
+            scenario=scenario,
+            methods=[
+                choose_method(scenario.workspace, name, model, judge=judge, load=guard)
+                for name in dict.fromkeys(values["methods"])
+            ],
+            options=solve_options(values),
+            seeds=values["seeds"],
+            bound_by=SolverMethod(judge, load=guard) if values["bound"] else None,
+        )
 
 
 def compare(
