@@ -12,7 +12,7 @@ import polars as pl
 
 from gpusched_dsl.campaigns.plan import CampaignPlan, PlannedRun
 from gpusched_dsl.campaigns.store import Store
-from gpusched_dsl.campaigns.tasks import DONE, FAILED, UNFINISHED, RunRecord
+from gpusched_dsl.campaigns.tasks import DONE, FAILED, UNFINISHED, Number, RunRecord
 from gpusched_dsl.data.sources.writing import cannot_write, check_writable, output_path, replace_file
 from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, plain_text, plain_value
 from gpusched_dsl.language.blocks.campaigns.factors import REPLICATION, SEED
@@ -69,13 +69,6 @@ class StoredTrial(Trial[RunRecord]):
         """Return why the run failed."""
         return " ".join(self.failure or ())
 
-    def number(self, name: str) -> float | None:
-        """Return the objective, the bound, the gap, or a measure."""
-        if self.result is None:
-            return None
-        value = getattr(self.result, name) if name in NUMBERS else self.result.metrics.get(name)
-        return None if value is None else float(value)
-
 
 @dataclass(frozen=True, eq=False)
 class CampaignResults(Trials[StoredTrial]):
@@ -109,7 +102,7 @@ class CampaignResults(Trials[StoredTrial]):
         records = store.read_all(run.key for run in plan.runs)
         return cls.of(plan, records, folder=folder, warnings=tuple(store.warnings))
 
-    @property
+    @cached_property
     def records(self) -> dict[str, RunRecord]:
         """Return the records of the runs that are not missing, by key."""
         return {row.planned.key: row.result for row in self.rows if row.result is not None}
@@ -143,13 +136,23 @@ class CampaignResults(Trials[StoredTrial]):
         columns["status"] = [row.status or None for row in rows]
         for name in (*NUMBERS, *measures):
             if name not in columns:
-                columns[name] = [row.number(name) for row in rows]
+                columns[name] = self._numbers(name)
         columns["seconds"] = [None if row.result is None else row.result.seconds for row in rows]
-        columns["code"], columns["diagnostic"] = ([f and f[at] for f in (row.failure for row in rows)] for at in (0, 1))
+        failures = [row.failure or (None, None) for row in rows]
+        columns["code"], columns["diagnostic"] = [code for code, _ in failures], [text for _, text in failures]
         columns["key"] = [row.planned.key for row in rows]
         numbers = {*NUMBERS, "seconds", *self.plan.campaign.measures, *self._all_measures}.difference(TEXTS)
         types = {**dict.fromkeys(TEXTS, pl.String), **dict.fromkeys(numbers, pl.Float64)}
         return pl.DataFrame(columns, schema_overrides={name: types[name] for name in columns if name in types})
+
+    def _numbers(self, name: str) -> list[float | None]:
+        """Return the objectives, bounds, gaps, or values of a measure."""
+        records = (row.result for row in self.rows)
+        if name in NUMBERS:
+            values: Iterable[Number] = (None if each is None else getattr(each, name) for each in records)
+        else:
+            values = (None if each is None else each.metrics.get(name) for each in records)
+        return [None if value is None else float(value) for value in values]
 
     @property
     def factors(self) -> list[str]:
@@ -166,7 +169,10 @@ class CampaignResults(Trials[StoredTrial]):
 
     @cached_property
     def _all_measures(self) -> list[str]:
-        return list(dict.fromkeys(name for record in self.records.values() for name in record.metrics))
+        found: dict[str, None] = {}
+        for record in self.records.values():
+            found.update(dict.fromkeys(record.metrics))
+        return list(found)
 
     @cached_property
     def units(self) -> dict[str, str]:
