@@ -17,6 +17,7 @@ from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
+from gpusched_dsl.ir.variants import with_sides
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.numbers import number_text, with_unit
@@ -112,22 +113,20 @@ def _rows(problem: Problem, bounded: Problem) -> BrokenRows | None:
     conditions = problem.conditions
     value = conditions.values.astype(np.float64)
     known = (bounded.lower[conditions.columns] == value) & (bounded.upper[conditions.columns] == value)
-    left_out = conditions.rows[~known]
-    lower, upper = problem.row_lower.copy(), problem.row_upper.copy()
-    lower[left_out], upper[left_out] = -np.inf, np.inf
+    problem = with_sides(problem, conditions.rows[~known], -np.inf, np.inf)
     if not problem.rows:
         return None
     activity = Activity.of(problem.matrix, bounded.lower, bounded.upper)
-    above, below = activity.excesses(replace(problem, row_lower=lower, row_upper=upper))
+    above, below = activity.excesses(problem)
     excess = np.maximum(above, below)
     count = int((excess > CERTAIN).sum())
     if not count:
         return None
     row = int(np.argmax(excess))
     if above[row] >= below[row]:
-        value_of_row, word, side = activity.smallest_values[row], "at most", upper
+        value_of_row, word, side = activity.smallest_values[row], "at most", problem.row_upper
     else:
-        value_of_row, word, side = activity.largest_values[row], "at least", lower
+        value_of_row, word, side = activity.largest_values[row], "at least", problem.row_lower
     family = problem.row_family(row)
     amount, limit = _text(value_of_row, family), _text(side[row], family)
     text = f"`{entry_name(family, row)}` is {amount}, {word} {limit}"

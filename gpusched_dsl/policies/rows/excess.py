@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.lowering.fixing import Fixed
 from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.variants import with_sides
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.policies.broken_rows import BrokenRows, broken_by_propagation, fixed_problem
 
@@ -50,11 +51,10 @@ def excess_of(side: CheckedModel, store: ValueStore, limits: MemoryLimits, value
 def _excess_within(problem: Problem, lower: Floats, upper: Floats) -> RowExcess:
     conditions = problem.conditions
     known = (lower[conditions.columns] == conditions.values) & (upper[conditions.columns] == conditions.values)
-    row_lower, row_upper = problem.row_lower.copy(), problem.row_upper.copy()
-    row_lower[conditions.rows[~known]], row_upper[conditions.rows[~known]] = -np.inf, np.inf
+    problem = with_sides(problem, conditions.rows[~known], -np.inf, np.inf)
     activity = Activity.of(problem.matrix, lower, upper)
-    above, below = activity.excesses(replace(problem, row_lower=row_lower, row_upper=row_upper))
+    above, below = activity.excesses(problem)
     with np.errstate(invalid="ignore"):
-        over = np.where(above > CERTAIN, activity.smallest_values - row_upper, 0.0)
-        under = np.where(below > CERTAIN, row_lower - activity.largest_values, 0.0)
+        over = np.where(above > CERTAIN, activity.smallest_values - problem.row_upper, 0.0)
+        under = np.where(below > CERTAIN, problem.row_lower - activity.largest_values, 0.0)
     return RowExcess(over, under)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import INTEGRALITY, ROW_SLACK
+from gpusched_dsl.ir.variants import with_fixed
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.text.numbers import number_text, with_unit
 from gpusched_dsl.policies.broken_rows import broken_by_propagation
@@ -153,9 +154,8 @@ class SideRows(PlaceRows):
             return bool(((value <= source.row_upper + slack) & (value >= source.row_lower - slack)).all())
         if source.columns > _MOST_EVALUATED:
             return False
-        lower, upper = source.lower.copy(), source.upper.copy()
-        lower[self.side.columns] = upper[self.side.columns] = point[self.side.columns]
-        return broken_by_propagation(replace(source, lower=lower, upper=upper)) is None
+        columns = self.side.columns
+        return broken_by_propagation(with_fixed(source, columns, point[columns])) is None
 
     def without(self, row: int) -> SideRows:
         """Return the guard without a row that demands something, or without all such rows if it is none of them."""

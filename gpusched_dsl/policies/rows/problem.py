@@ -16,6 +16,7 @@ from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.arrays import Codes, Ints
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.variants import with_sides
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement
 from gpusched_dsl.language.checked_policy import NOW
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -144,9 +145,8 @@ def side_problem_on_nodes(
 
 def _linear_part(problem: Problem) -> Problem:
     """Return the problem without its nonlinear terms, whose results may have any value, and conditional rows."""
-    lower, upper = problem.row_lower.copy(), problem.row_upper.copy()
-    lower[problem.conditions.rows], upper[problem.conditions.rows] = -np.inf, np.inf
-    return replace(problem, row_lower=lower, row_upper=upper, definitions=(), conditions=Conditions.none())
+    linear = with_sides(problem, problem.conditions.rows, -np.inf, np.inf)
+    return replace(linear, definitions=(), conditions=Conditions.none())
 
 
 def broken_side_rows(

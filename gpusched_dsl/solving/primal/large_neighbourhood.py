@@ -18,10 +18,11 @@ from msgspec import structs
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints, unique
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.variants import with_row
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.incumbent import Incumbent
 from gpusched_dsl.solving.primal.neighbourhoods import Direction, choose, directions_of
-from gpusched_dsl.solving.primal.restriction import Restriction, has_point, restrict, solve_part, with_row
+from gpusched_dsl.solving.primal.restriction import Restriction, has_point, restrict, solve_part
 from gpusched_dsl.solving.primal.rows import PropagationRows, entries
 from gsdsl_backends.protocol import Backend, SolveOptions
 
@@ -94,7 +95,8 @@ class Neighbourhoods:
         binary = problem.integer & (problem.lower == 0) & (problem.upper == 1)
         coefficients = np.where(binary, np.where(point > 0.5, -1.0, 1.0), 0.0)
         limit = changes - float((point[binary] > 0.5).sum())
-        limited = with_row(problem, coefficients, -np.inf, limit)
+        used = np.flatnonzero(coefficients)
+        limited = with_row(problem, "distance", used, coefficients[used], -np.inf, limit)
         return self._solve_part(restrict(limited, limited.lower, limited.upper), budget)[0]
 
     def _solve(self, free: Bools, budget: HeuristicBudget) -> tuple[bool, bool]:

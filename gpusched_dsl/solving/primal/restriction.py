@@ -84,26 +84,6 @@ def restrict(
     return Restriction(problem, smaller, kept, base)
 
 
-def with_row(problem: Problem, coefficients: Floats, lower: float, upper: float) -> Problem:
-    """The problem with one row more."""
-    used = np.flatnonzero(coefficients)
-    row = Matrix(np.array([0, len(used)], dtype=np.int64), used.astype(np.int32), coefficients[used])
-    family = Family("distance", problem.rows, IntervalDomain(0, 0))
-    return Problem(
-        name=problem.name,
-        variables=problem.variables,
-        lower=problem.lower,
-        upper=problem.upper,
-        integer=problem.integer,
-        constraints=(*problem.constraints, family),
-        matrix=problem.matrix.with_rows_below(row),
-        row_lower=np.append(problem.row_lower, lower),
-        row_upper=np.append(problem.row_upper, upper),
-        objectives=problem.objectives,
-        auxiliary=problem.auxiliary,
-    )
-
-
 def solve_part(
     backend: Backend, problem: Problem, options: SolveOptions, start: Floats | None, monitor: Monitor
 ) -> SolverResult:
