@@ -17,7 +17,7 @@ from gpusched_dsl.campaigns.store import HEADER, Store
 from gpusched_dsl.campaigns.tasks import FAILED
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.documents import STDOUT, check_figures, check_targets, write_document, write_figures
+from gpusched_dsl.cli.documents import STDOUT, check_figures, check_targets, write_forms
 from gpusched_dsl.cli.instance import permissions, read_workspace
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
@@ -99,7 +99,7 @@ def _run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: 
     if done.interrupted:
         output.note("interrupted: the same command continues")
         return exits.INTERRUPTED
-    _write_page(done, options, output)
+    write_forms(done, options, output)
     return exits.BAD_INPUT if FAILED in counts else exits.OK
 
 
@@ -200,15 +200,8 @@ def _show(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output:
     lines = results.footer()
     for line in ["", *lines] if lines else []:
         output.say(line)
-    _write_page(results, options, output)
+    write_forms(results, options, output)
     return exits.OK
-
-
-def _write_page(results: CampaignResults, options: argparse.Namespace, output: Output) -> None:
-    if options.html is not None:
-        write_document(results.html_text(), options.html, output)
-    if options.figures is not None:
-        write_figures(results.figures(), options.figures, output)
 
 
 def _export(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,6 @@ from gpusched_dsl.reporting.reporters import reporter
 if TYPE_CHECKING:
     import argparse
 
-    from gpusched_dsl.reporting.figures.figure import Figure
-    from gpusched_dsl.reporting.report import Report
     from gpusched_dsl.reporting.trials import Trials
 
 STDOUT = "-"
@@ -62,11 +60,31 @@ def check_reports(reports: Sequence[tuple[str, str]], kind: type) -> None:
         reporter(name, kind)
 
 
-def write_reports(report: Report, reports: Sequence[tuple[str, str]], output: Output) -> None:
-    """Write a report in formats of other packages."""
-    for name, target in reports:
+def write_forms(report: Any, options: argparse.Namespace, output: Output) -> None:
+    """Write a report to all outputs that the options of a command name: `--json`, `--csv`, `--html`, `--figures`, and
+    `--report` in formats of other packages. CSV is a folder if the report has several tables.
+    """
+    from gpusched_dsl.reporting.report import IllustratedReport
+
+    asked = vars(options)
+    texts = {"json": report.json_text, "html": getattr(report, "html_text", None)}
+    if not isinstance(report, IllustratedReport):
+        texts["csv"] = getattr(report, "csv_text", None)
+    for form in ("json", "csv", "html"):
+        target = asked.get(form)
+        if target is not None and form in texts:
+            write_document(texts[form](), target, output)
+        elif target is not None:
+            _note_files(report.to_csv(target), target, output)
+    if asked.get("figures") is not None:
+        _note_files(report.to_figures(asked["figures"]), asked["figures"], output)
+    for name, target in asked.get("report", ()):
         report.export(target, to=name)
         output.note(f"wrote {target}")
+
+
+def _note_files(files: Sequence[Path], folder: str, output: Output) -> None:
+    output.note(f"wrote {count_text(len(files), 'file')} into {folder}")
 
 
 def report_trials(trials: Trials[Any], options: argparse.Namespace, output: Output) -> None:
@@ -78,16 +96,7 @@ def report_trials(trials: Trials[Any], options: argparse.Namespace, output: Outp
         output.say_wrapped(line)
     output.report(diagnostic for row in trials.rows for diagnostic in row.diagnostics)
     output.report((*trials.warnings, *trials.contradictions))
-    for target, form in (
-        (options.json, trials.json_text),
-        (options.csv, trials.csv_text),
-        (options.html, trials.html_text),
-    ):
-        if target is not None:
-            write_document(form(), target, output)
-    if options.figures is not None:
-        write_figures(trials.figures(), options.figures, output)
-    write_reports(trials, options.report, output)
+    write_forms(trials, options, output)
 
 
 def check_figures(folder: str | None) -> None:
@@ -95,11 +104,3 @@ def check_figures(folder: str | None) -> None:
     if folder is not None:
         require_extra("figures", FIGURES_NEED)
         check_writable(Path(folder), folder=True)
-
-
-def write_figures(figures: Mapping[str, Sequence[Figure]], folder: str, output: Output) -> None:
-    """Write figures as SVG and PNG files; with several groups, the name of a group precedes those of its files."""
-    from gpusched_dsl.reporting.figures.drawing.files import write_figures as write
-
-    files = write(figures, folder)
-    output.note(f"wrote {count_text(len(files), 'file')} into {folder}")

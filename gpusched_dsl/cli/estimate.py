@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_forms
 from gpusched_dsl.cli.instance import cluster_settings, read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
@@ -57,10 +57,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         output.say_wrapped(line)
     if changes is not None and result.alternatives is None:
         output.say(_no_alternatives(result.state))
-    if options.json is not None:
-        write_document(result.json_text(), options.json, output)
-    if options.csv is not None:
-        write_document(result.csv_text(), options.csv, output)
+    write_forms(result, options, output)
     return exits.OK if result.unfinished < result.samples else exits.NO_SOLUTION_YET
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_forms
 from gpusched_dsl.cli.explain_code import explain_code, is_code
 from gpusched_dsl.cli.instance import LoadedProblem, build_problem, choose_instance
 from gpusched_dsl.cli.output import Output
@@ -69,8 +69,7 @@ def _explain_problem(options: argparse.Namespace, output: Output) -> int:
             explanation = search(explanation, VariantSolver(solver, options.time_limit, watch))
             stopped = watch.stop_requested
         _show_answer(explanation, output)
-    if options.json is not None:
-        write_document(explanation.json_text(), options.json, output)
+    write_forms(explanation, options, output)
     if explanation.status == "unknown":
         return exits.INTERRUPTED if stopped else exits.NO_SOLUTION_YET
     return EXITS.get(explanation.status, exits.BAD_INPUT if explanation.refused else exits.OK)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_forms
 from gpusched_dsl.cli.instance import open_scenario
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
@@ -52,10 +52,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     output.report(result.warnings)
     for line in result.lines():
         output.say(line)
-    if options.json is not None:
-        write_document(result.json_text(), options.json, output)
-    if options.csv is not None:
-        write_document(result.csv_text(), options.csv, output)
+    write_forms(result, options, output)
     return exit_code(result, interrupted=watch.stop_requested)
 
 

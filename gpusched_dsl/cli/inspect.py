@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_forms
 from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import watch_progress
@@ -17,7 +17,6 @@ from gpusched_dsl.data.sources.files import FileLimits, Unreadable
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:
     from gpusched_dsl.inspecting.snapshot import ClusterSnapshot
@@ -66,13 +65,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         output.say(line)
     if options.write is not None:
         write_model(snapshot, options.write, None, output)
-    if options.json is not None:
-        write_document(found.json_text(), options.json, output)
-    if options.csv is not None:
-        files = found.to_csv(options.csv)
-        output.note(f"wrote {count_text(len(files), 'file')} into {options.csv}")
-    if options.html is not None:
-        write_document(found.html_text(), options.html, output)
+    write_forms(found, options, output)
     return exits.OK
 
 

@@ -17,9 +17,7 @@ from gpusched_dsl.cli.documents import (
     check_reports,
     check_targets,
     report_trials,
-    write_document,
-    write_figures,
-    write_reports,
+    write_forms,
 )
 from gpusched_dsl.cli.instance import run_config
 from gpusched_dsl.cli.kernels import announce_compiling
@@ -141,16 +139,7 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
         for line in group_footer(table, MOST_GROUPS):
             output.say_wrapped(line)
     output.report(result.warnings)
-    if options.json is not None:
-        write_document(result.json_text(), options.json, output)
-    if options.csv is not None:
-        files = result.to_csv(options.csv)
-        output.note(f"wrote {count_text(len(files), 'file')} into {options.csv}")
-    if options.html is not None:
-        write_document(result.html_text(), options.html, output)
-    if options.figures is not None:
-        write_figures({"": result.figures()}, options.figures, output)
-    write_reports(result, options.report, output)
+    write_forms(result, options, output)
     return exit_code([result])
 
 

@@ -13,9 +13,7 @@ from gpusched_dsl.cli.documents import (
     check_figures,
     check_reports,
     check_targets,
-    write_document,
-    write_figures,
-    write_reports,
+    write_forms,
 )
 from gpusched_dsl.cli.instance import LoadedProblem, choose_instance
 from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
@@ -32,7 +30,6 @@ from gpusched_dsl.engines.active import engine_in_use
 from gpusched_dsl.ir.deadline import READING, Deadline
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.scenarios.scenario import scenario_title
-from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.text.numbers import seconds_text
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.summary import size_text
@@ -207,17 +204,7 @@ def _solver_options(options: argparse.Namespace) -> dict[str, bool | int | float
 
 
 def _write(result: Result, options: argparse.Namespace, output: Output) -> None:
-    if options.json is not None:
-        write_document(result.json_text(), options.json, output)
-    if options.html is not None:
-        write_document(result.html_text(), options.html, output)
-    if options.figures is not None:
-        write_figures({"": result.figures()}, options.figures, output)
-    write_reports(result, options.report, output)
-    if options.csv is None:
-        return
-    if result.has_point:
-        files = result.to_csv(options.csv)
-        output.note(f"wrote {count_text(len(files), 'file')} into {options.csv}")
-    else:
+    if options.csv is not None and not result.has_point:
         output.note(f"nothing to write into {options.csv}: there is no solution")
+        options.csv = None
+    write_forms(result, options, output)

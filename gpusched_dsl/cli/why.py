@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_forms
 from gpusched_dsl.cli.instance import cluster_settings, read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
@@ -47,6 +47,5 @@ def run(options: argparse.Namespace, output: Output) -> int:
             )  # fmt: skip
     for line in explanation.lines():
         output.say_wrapped(line)
-    if options.json is not None:
-        write_document(explanation.json_text(), options.json, output)
+    write_forms(explanation, options, output)
     return exits.OK
