@@ -38,6 +38,7 @@ LAYERS = [
     "gpusched_dsl",
     "gpusched_dsl.cli",
     "gpusched_dsl.__main__",
+    "gsdsl_formats",
     "gsdsl_service",
     "gsdsl_editor",
     "gsdsl_assistants",

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.data_scripts import MODELS
-from gpusched_dsl.data.formats.generators import capacity_tables
 from gpusched_dsl.data.formats.shape import Setting
+from gsdsl_formats.generators import capacity_tables
 
 HERE = Path(__file__).resolve().parent
 

@@ -11,10 +11,13 @@ import json
 import os
 from collections.abc import Iterable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import gsdsl_backends
+from gpusched_dsl.data.formats.registry import FORMATS_GROUP, GENERATORS_GROUP
 from gpusched_dsl.language.data_folders import data_folder
+from gpusched_dsl.language.entry_points import own_entry_points
 
 PIN = "code gsdsl"  # the name among the inputs of a run
 LENGTH = 16  # characters of the hash
@@ -34,7 +37,10 @@ def code_fingerprint() -> str:
     package = Path(__file__).parents[1]
     if is_released(package):
         return ""
-    return folders_hash((package, Path(gsdsl_backends.__file__).parent, data_folder("grammar")))
+    points = (*own_entry_points(FORMATS_GROUP).values(), *own_entry_points(GENERATORS_GROUP).values())
+    others = sorted({point.module.partition(".")[0] for point in points} - {package.name})
+    folders = (Path(str(import_module(name).__file__)).parent for name in others)
+    return folders_hash((package, Path(gsdsl_backends.__file__).parent, *folders, data_folder("grammar")))
 
 
 def is_released(package: Path) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -15,7 +16,13 @@ _DISTRIBUTION = "gpusched-dsl"
 
 
 def own_entry_point(group: str, name: str) -> importlib.metadata.EntryPoint | None:
-    """Return an entry point of gsdsl itself; None if its installed metadata has none of this name.
+    """Return an entry point of gsdsl itself; None if its installed metadata has none of this name."""
+    return own_entry_points(group).get(name)
+
+
+@cache
+def own_entry_points(group: str) -> Mapping[str, importlib.metadata.EntryPoint]:
+    """Return the entry points of gsdsl itself of a group by name, in alphabetical order.
 
     The metadata of other packages are not read, which takes longer than most commands.
     """
@@ -24,15 +31,16 @@ def own_entry_point(group: str, name: str) -> importlib.metadata.EntryPoint | No
     try:
         own = metadata.distribution(_DISTRIBUTION).entry_points
     except metadata.PackageNotFoundError:
-        return None
-    return next((point for point in own if (point.group, point.name) == (group, name)), None)
+        return {}
+    return {point.name: point for point in sorted(own, key=lambda point: point.name) if point.group == group}
 
 
 def entry_points(group: str) -> dict[str, importlib.metadata.EntryPoint]:
-    """Return the entry points of a group by name, in alphabetical order."""
+    """Return the entry points of other packages of a group by name, in alphabetical order."""
     from importlib import metadata  # here, as most commands need no additions
 
-    found = metadata.entry_points(group=group)
+    own = {*own_entry_points(group).values()}
+    found = (point for point in metadata.entry_points(group=group) if point not in own)
     return {point.name: point for point in sorted(found, key=lambda point: point.name)}
 
 

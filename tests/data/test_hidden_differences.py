@@ -21,7 +21,7 @@ from gpusched_dsl.data.sources.files import FileLimits, Unreadable
 from gpusched_dsl.data.sources.json_keys import check_keys
 from gpusched_dsl.data.sources.json_lines import read_json_lines
 
-SAMPLES = Path(__file__).parent / "formats" / "samples"
+SAMPLES = Path(__file__).parents[2] / "edges" / "formats" / "tests" / "traces" / "samples"
 MODEL = """
 model M { set I; param p[I]; var x[I] >= 0; minimize z: sum[i in I] p[i] * x[i]; report r[i in I] = p[i]; }
 scenario S for M { data "FILE" TABLE { I = k; p[k] = p; } }

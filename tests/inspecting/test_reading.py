@@ -57,7 +57,7 @@ def test_a_trace_is_recognised_by_its_content(tmp_path: Path) -> None:
     assert found.nodes.select("node", "gpus").rows() == [("cluster", 16)]
 
 
-SAMPLES = Path(__file__).parents[1] / "data" / "formats" / "samples"
+SAMPLES = Path(__file__).parents[2] / "edges" / "formats" / "tests" / "traces" / "samples"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ SEVERAL = {
     "gpusched_dsl/ir/json/checks.py",
     "gpusched_dsl/data/sources/delimited.py",  # a difference of two counts
     "gpusched_dsl/data/reports.py",
-    "gpusched_dsl/data/formats/generators/price_aware_tables.py",
+    "edges/formats/gsdsl_formats/generators/price_aware_tables.py",
     "gpusched_dsl/online/journal/integrity.py",
     "gpusched_dsl/online/journal/records.py",
     "gpusched_dsl/online/replay/trace_reader.py",

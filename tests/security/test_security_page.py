@@ -298,7 +298,9 @@ def test_pages_admit_no_network() -> None:
 
 def test_traces_keep_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = (
-        (ROOT / "tests" / "data" / "formats" / "samples" / "elasticflow.csv").read_text(encoding="utf-8").splitlines()
+        (ROOT / "edges" / "formats" / "tests" / "traces" / "samples" / "elasticflow.csv")
+        .read_text(encoding="utf-8")
+        .splitlines()
     )
     (tmp_path / "jobs.csv").write_text(f"{sample[0]}\n=1+1,{sample[1].partition(',')[2]}\n", encoding="utf-8")
     assert main(["trace", str(tmp_path / "jobs.csv"), "--as", "elasticflow", "--csv", "-"]) == 0

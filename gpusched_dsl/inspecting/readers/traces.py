@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from gpusched_dsl.data.formats.registry import READERS, reader
+from gpusched_dsl.data.formats.registry import reader, shipped
 from gpusched_dsl.data.formats.shape import Format, FormatTable, Raw, dropped_text
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.inspecting.inferring import infer_nodes
@@ -25,7 +25,7 @@ _UNIX_START = re.compile(r"^UnixStartTime: (\d+)")
 
 def trace_formats() -> list[str]:
     """The names of the formats of traces that give submissions, GPUs and durations; `jobs`, for any table, is last."""
-    named = [n for n in READERS if n not in ("sacct", "jobs", "kubernetes")]
+    named = [n for n in shipped(False) if n not in ("sacct", "jobs", "kubernetes")]
     fitting = [n for n in named if set(_NEEDED) <= {column.name for column in reader(n).columns}]
     return [*fitting, "jobs"]
 

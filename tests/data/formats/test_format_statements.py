@@ -6,8 +6,9 @@ import gzip
 import hashlib
 import sys
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 
 import pytest
 from trace_help import SAMPLES
@@ -248,10 +249,13 @@ FAKE = Format(
 
 @pytest.fixture
 def generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("gpusched_dsl.data.formats.fake")
+    module = ModuleType("fake_formats")
     module.FORMATS = {"fake_jobs": FAKE}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(registry, "GENERATORS", MappingProxyType({**registry.GENERATORS, "fake_jobs": "fake"}))
+    point = EntryPoint("fake_jobs", "fake_formats:FORMATS", registry.GENERATORS_GROUP)
+    own = {group: {**registry.own_entry_points(group)} for group in (registry.FORMATS_GROUP, registry.GENERATORS_GROUP)}
+    own[registry.GENERATORS_GROUP]["fake_jobs"] = point
+    monkeypatch.setattr(registry, "own_entry_points", own.__getitem__)
 
 
 @pytest.mark.usefixtures("generator")
