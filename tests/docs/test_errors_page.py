@@ -104,12 +104,12 @@ ELSEWHERE = {
     "GSM5430": "online/checkpoints/test_damaged_states.py::test_a_damaged_state_is_named_and_left_out",
     "GSM5431": "online/checkpoints/test_damaged_states.py::test_a_folder_that_cannot_be_written",
     "GSM5460": "test_systems.py::test_what_windows_lacks_is_a_diagnostic",
-    "GSM5501": "service/test_service.py::test_what_keeps_a_service_from_starting",
-    "GSM5502": "service/test_service.py::test_tokens",
-    "GSM5503": "service/test_service.py::test_requests_that_do_not_fit",
-    "GSM5504": "service/test_service.py::test_limits",
-    "GSM5505": "service/test_service.py::test_requests_that_do_not_fit",
-    "GSM5506": "service/test_service.py::test_an_ended_session",
+    "GSM5501": "../edges/service/tests/test_service.py::test_what_keeps_a_service_from_starting",
+    "GSM5502": "../edges/service/tests/test_service.py::test_tokens",
+    "GSM5503": "../edges/service/tests/test_service.py::test_requests_that_do_not_fit",
+    "GSM5504": "../edges/service/tests/test_service.py::test_limits",
+    "GSM5505": "../edges/service/tests/test_service.py::test_requests_that_do_not_fit",
+    "GSM5506": "../edges/service/tests/test_service.py::test_an_ended_session",
     "GSM5508": "entry_points/test_requests.py::test_requests_of_other_sites",
     "GSM5510": "security/test_secrets.py::test_secrets_that_others_can_read",
     "GSM5601": "inspecting/test_reading.py::test_an_unknown_form_says_what_to_state",
@@ -131,7 +131,7 @@ ELSEWHERE = {
     "GSM6018": "cli/test_export_new.py::test_a_model_as_mathematics",
     "GSM6021": "workflows/test_asking_command.py::test_what_cannot_be_asked",
     "GSM6022": "workflows/test_asking_command.py::test_what_cannot_be_asked",
-    "GSM6023": "language_server/test_server.py::test_without_the_package_the_command_says_what_to_install",
+    "GSM6023": "../edges/editor/tests/test_server.py::test_without_the_package_the_command_says_what_to_install",
     "GSM6024": "test_extensions.py::test_a_format_of_reports",
     "GSM6025": "test_embedding.py::test_a_fork_after_use_is_refused",
     "GSM6031": "language/test_total_size.py::test_inherited_statements_count_in_each_block",
@@ -188,7 +188,8 @@ def broken_texts() -> dict[str, list[list[str]]]:
 
 @cache
 def sources() -> dict[str, str]:
-    return {str(p): p.read_text(encoding="utf-8") for p in package_sources() if p.name != "codes.py"}
+    found = [*package_sources(), *(ROOT / "benchmarks" / "leaderboard").glob("*.py")]
+    return {str(p): p.read_text(encoding="utf-8") for p in found if p.name != "codes.py"}
 
 
 def test_each_code_has_its_section() -> None:

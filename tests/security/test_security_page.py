@@ -87,13 +87,13 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "| events of a live run, requests to `serve` | add jobs, nodes and reports to a session; use time up to the limits | name files or programs; exceed the limits of size and rate |": (
         "entry_points/test_requests.py::test_every_text_of_an_event",
-        "service/test_service.py::test_limits",
-        "service/test_service.py::test_the_rate_is_that_of_each_client",
+        "../edges/service/tests/test_service.py::test_limits",
+        "../edges/service/tests/test_service.py::test_the_rate_is_that_of_each_client",
     ),
     "| messages to `mcp` | read `.gsm` files and data in the folder of the server; use time and memory up to [its limits](docs/reference/assistants.md#limits) | write files, leave the folder (the server's option `--allow-outside` lifts this for imports and data), run programs, reach the network |": (
         "entry_points/test_assistant_calls.py::test_every_text_of_every_tool",
-        "assistants/test_server.py::test_files_of_a_call_and_of_the_folder",
-        "assistants/test_server.py::test_limits_of_time_and_size",
+        "../edges/assistants/tests/test_server.py::test_files_of_a_call_and_of_the_folder",
+        "../edges/assistants/tests/test_server.py::test_limits_of_time_and_size",
     ),
     "What each input can name, and what of it is used:": (
         "security/test_security_page.py::test_every_sentence_has_its_test",
@@ -155,7 +155,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "A model of others may be wrong or expensive: limit it with `--memory-limit` and `--time-limit`, and run unknown models on a server only within limits of the operating system.": (
         "cli/test_usage.py::test_running_out_of_memory_is_no_defect",
     ),
-    "`gsdsl mcp` ends such a process.": ("assistants/test_server.py::test_a_call_that_does_not_end_is_stopped",),
+    "`gsdsl mcp` ends such a process.": (
+        "../edges/assistants/tests/test_server.py::test_a_call_that_does_not_end_is_stopped",
+    ),
     "Processes that gsdsl starts for itself never import Python files from the working folder or the folder of a model.": (
         "test_foreign_folders.py::test_nothing_is_imported_from_the_folder",
         "test_foreign_folders.py::test_every_process_ignores_the_working_folder",
@@ -183,8 +185,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         "security/test_terminals.py::test_pipes_get_documents_as_they_are",
     ),
     "`gsdsl serve` needs a token for each client, or `--no-token` on an address of this machine only.": (
-        "service/test_service.py::test_tokens",
-        "service/test_service.py::test_what_keeps_a_service_from_starting",
+        "../edges/service/tests/test_service.py::test_tokens",
+        "../edges/service/tests/test_service.py::test_what_keeps_a_service_from_starting",
     ),
     "`serve` and `drive` warn of files of tokens and keys that other users can read.": (
         "security/test_secrets.py::test_secrets_that_others_can_read",
@@ -200,17 +202,17 @@ TESTS: dict[str, tuple[str, ...]] = {
         "entry_points/test_requests.py::test_the_program_of_the_command_line",
     ),
     "Sessions run in threads of one process: a client can delay others within the limits of requests.": (
-        "service/test_service.py::test_a_defect_ends_only_its_session",
-        "service/test_service.py::test_the_rate_is_that_of_each_client",
+        "../edges/service/tests/test_service.py::test_a_defect_ends_only_its_session",
+        "../edges/service/tests/test_service.py::test_the_rate_is_that_of_each_client",
     ),
     "`gsdsl mcp` speaks over standard input and output with the program that started it; it opens no port.": (
-        "assistants/test_server.py::test_the_server_ends_with_its_client",
+        "../edges/assistants/tests/test_server.py::test_the_server_ends_with_its_client",
     ),
     "`gsdsl lsp` reads the files that the editor opens, their imports and the open folders.": (
-        "language_server/test_server.py::test_a_session_of_an_editor",
+        "../edges/editor/tests/test_server.py::test_a_session_of_an_editor",
     ),
     "Its code lenses run `solve` and `test` on a file only when the user asks.": (
-        "language_server/test_features.py::test_outline_folds_and_lenses",
+        "../edges/editor/tests/test_features.py::test_outline_folds_and_lenses",
     ),
     "`gsdsl drive` only observes without `--act`.": (
         "drivers/test_driver_faults.py::test_shadow_mode_changes_nothing",
