@@ -760,8 +760,8 @@ def _reserve_together(
         if suits[c]:
             bits |= 1 << (c % 62)
     for n in range(len(free)):
-        later[n] = max(free[n], 0) if nodes.gpus[n] > 0 else 0
-        total += later[n] if suits[nodes.node_class[n]] else 0
+        later[n] = free[n] if nodes.gpus[n] > 0 else 0  # negative where jobs use more than the node has
+        total += max(later[n], 0) if suits[nodes.node_class[n]] else 0
     for place in range(jobs.first_member[j] - 1, jobs.first_member[j + 1]):
         shape = jobs.shape[j if place < jobs.first_member[j] else jobs.member[place]]
         needed += jobs.shape_gpus[shape] * max(jobs.shape_nodes[shape], 1)

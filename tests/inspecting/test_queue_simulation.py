@@ -132,6 +132,23 @@ def test_starts_equal_those_of_the_plain_queue(rule: QueueRule, part: int, toget
     assert differing > 40  # jobs that had to wait
 
 
+def test_components_beside_jobs_that_use_more_than_a_node_has() -> None:
+    """By the records two jobs use all GPUs of the first node; another one has half of the second node for longer."""
+    job = {"state": "running", "nodes": 1, "submitted": NOW, "started": NOW}
+    ends = (("n0", 8, 100.0), ("n0", 8, 200.0), ("n1", 4, 300.0))
+    jobs = [
+        {**job, "job": f"r{end}", "gpus": gpus, "limit": end, "on_nodes": [node], "on_gpus": [gpus]}
+        for node, gpus, end in ends
+    ]
+    part = {"state": "waiting", "gpus": 8, "nodes": 1, "submitted": NOW, "limit": 50.0, "het_job": "7"}
+    jobs += [{**part, "job": f"7+{at}", "gpu_types": [kind]} for at, kind in enumerate("ab")]
+    one = {"state": "waiting", "gpus": 1, "nodes": 1, "submitted": NOW, "priority": -1.0}
+    jobs += [{**one, "job": "short", "limit": 60.0}, {**one, "job": "long", "limit": 400.0}]
+    nodes = frame([{"node": f"n{at}", "gpu_type": kind, "gpus": 8} for at, kind in enumerate("ab")], NODE_COLUMNS)
+    found = simulate(present_state(ClusterSnapshot("made", NOW, nodes, frame(jobs, JOB_COLUMNS))), QueueRule.EASY)
+    assert found.start.tolist()[3:] == [300.0, 300.0, 0.0, 350.0]  # `long` would delay the het job
+
+
 def test_a_reservation_is_after_the_maintenance_that_its_job_cannot_be_done_before() -> None:
     """A job behind it that ends before the maintenance starts now."""
     hour = 3600.0
