@@ -135,7 +135,7 @@ def run_queue(
     waits, roomy = np.zeros(shapes, dtype=np.int64), np.zeros(shapes, dtype=np.bool_)  # waiting jobs; room now
     shape_least = np.empty(shapes)  # the smallest estimate of waiting jobs
     open_queues, pending = np.zeros(shapes, dtype=np.int64), np.empty(shapes, dtype=np.int64)
-    pending_span, of_class = np.empty(shapes), np.empty((2, nodes.fits.shape[1]), dtype=np.int64)
+    pending_job, of_class = np.empty(shapes, dtype=np.int64), np.empty((2, nodes.fits.shape[1]), dtype=np.int64)
     heads, head_rank = np.empty(len(queues), dtype=np.int64), np.empty(len(queues), dtype=np.int64)
     barred = np.zeros(nodes.fits.shape[1], dtype=np.bool_)
     late_of = levels_of.copy()  # nodes of a class by the GPUs that a job may use beyond a reservation
@@ -245,7 +245,7 @@ def run_queue(
                         possible -= open_queues[best]
                         roomy[best] = False
                     if rule == EASY:
-                        pending[reserving], pending_span[reserving] = best, jobs.span[j]
+                        pending[reserving], pending_job[reserving] = best, j
                         reserving += 1
                     for other in range(len(queues)):
                         closed[other] |= jobs.queue_shape[other] == best
@@ -257,7 +257,7 @@ def run_queue(
                     continue
                 for at in range(reserving):
                     _make_reservation(
-                        nodes, jobs, run, pending[at], pending_span[at], now, free, line_end, line_job, line_bits,
+                        nodes, jobs, run, pending[at], pending_job[at], now, free, line_end, line_job, line_bits,
                         running, later, levels, of_class, spare, shadow, late_of, usable, where,
                         suits, nothing_barred, no_shadow,
                     )  # fmt: skip
@@ -311,7 +311,7 @@ def run_queue(
                 else:  # a reservation or a closed time prevents it: shorter ones of its shape may fit
                     if rule == EASY:
                         _make_reservation(
-                            nodes, jobs, run, best, jobs.span[j], now, free, line_end, line_job, line_bits,
+                            nodes, jobs, run, best, j, now, free, line_end, line_job, line_bits,
                             running, later, levels, of_class, spare, shadow, late_of, usable, where,
                         suits, nothing_barred, no_shadow,
                         )  # fmt: skip
@@ -345,13 +345,13 @@ def run_queue(
 
 @compiled_in_place
 def _make_reservation(
-    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, shape: int, span: float, now: float, free: Ints,
+    nodes: QueueNodes, jobs: QueueJobs, run: QueueRun, shape: int, j: int, now: float, free: Ints,
     line_end: Floats, line_job: Ints, line_bits: Ints, running: int, later: Ints, levels: Ints, of_class: Ints,
     spare: Ints, shadow: Floats, late_of: Ints, usable: Ints, where: Ints, suits: Bools, nothing_barred: Bools,
     no_shadow: Floats,
 ) -> None:  # fmt: skip
     """Reserve the earliest time for a job of a shape without a place, if none of its classes has a reservation."""
-    demand = jobs.shape_demand[shape]
+    span, demand = jobs.span[j], jobs.shape_demand[shape]
     for c in range(len(shadow)):
         suits[c] = nodes.fits[demand, c]
     if jobs.shape_head[shape] >= 0:
@@ -366,7 +366,7 @@ def _make_reservation(
         )  # fmt: skip
     else:
         time = _reserve_together(
-            nodes, jobs, run, jobs.shape_head[shape], suits, span, now, free, line_end, line_job, line_bits, running,
+            nodes, jobs, run, j, suits, span, now, free, line_end, line_job, line_bits, running,
             later, levels, spare, usable, where, nothing_barred, no_shadow,
         )  # fmt: skip
     if time < NEVER:

@@ -44,6 +44,8 @@ def drawn(
     for at in range(draw.choice((5, 15, 30))):
         gpus, wanted = draw.choice(((1, 1), (2, 1), (4, 1), (1, 2), (2, 3), (4, 2), (3, 0), (6, 0)))
         kinds = frozenset(draw.sample(KINDS, draw.randint(1, 3)))
+        if together and seed % 2:  # many het jobs with equal components
+            (gpus, wanted), kinds = draw.choice(((2, 1), (3, 1))), frozenset(KINDS)
         length = float(draw.choice((1, 2, 3, 5, 8, 20)))
         owner = draw.choice(("", "x")) if most else ""
         after = [draw.randrange(at)] if at and draw.random() < 0.15 else []
@@ -147,6 +149,20 @@ def test_components_beside_jobs_that_use_more_than_a_node_has() -> None:
     nodes = frame([{"node": f"n{at}", "gpu_type": kind, "gpus": 8} for at, kind in enumerate("ab")], NODE_COLUMNS)
     found = simulate(present_state(ClusterSnapshot("made", NOW, nodes, frame(jobs, JOB_COLUMNS))), QueueRule.EASY)
     assert found.start.tolist()[3:] == [300.0, 300.0, 0.0, 350.0]  # `long` would delay the het job
+
+
+def test_a_reservation_changes_no_running_job_with_equal_components() -> None:
+    part = {"state": "waiting", "gpus": 3, "nodes": 1, "submitted": NOW, "limit": 100.0}
+    jobs: list[dict[str, object]] = [
+        {**part, "job": f"{het}+{at}", "het_job": str(het), "priority": -float(het)}
+        for het in (7, 8)
+        for at in range(2)
+    ]
+    jobs += [{**part, "job": f"small {at}", "gpus": 1, "priority": -9.0, "limit": 30.0} for at in range(3)]
+    nodes = frame([{"node": "n0", "gpus": 8}], NODE_COLUMNS)
+    found = simulate(present_state(ClusterSnapshot("made", NOW, nodes, frame(jobs, JOB_COLUMNS))), QueueRule.EASY)
+    assert found.start.tolist() == [0.0, 0.0, 100.0, 100.0, 0.0, 0.0, 30.0]
+    assert [found.nodes_of(at) for at in range(4)] == [{"n0": 3}] * 4
 
 
 def test_a_reservation_is_after_the_maintenance_that_its_job_cannot_be_done_before() -> None:
