@@ -178,8 +178,6 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.inventory import run
         case "watch":
             from gpusched_dsl.cli.watch import run
-        case "grammar":
-            from gpusched_dsl.cli.grammar import run
         case "completion":
             from gpusched_dsl.cli.completion import run
         case "new":

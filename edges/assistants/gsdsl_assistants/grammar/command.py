@@ -1,4 +1,4 @@
-"""`gsdsl grammar`: the grammar of the language for other programs."""
+"""`gsdsl grammar`: the grammar of the language for other programs, also over characters for constrained output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
         text = grammar_text()
     else:
-        from gpusched_dsl.language.grammar_export.gbnf import gbnf
+        from gsdsl_assistants.grammar.gbnf import gbnf
 
         text = gbnf()
     write_document(text, options.out, output)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 
-from gpusched_dsl.language.grammar_export.factoring import (
+from gpusched_dsl.language.parsing.grammar import vocabulary
+from gsdsl_assistants.grammar.factoring import (
     inline_rules,
     left_factored,
     reachable,
     without_left_recursion,
 )
-from gpusched_dsl.language.grammar_export.names import NameRules
-from gpusched_dsl.language.grammar_export.rules import NAME, START, Expansion, Rules, Symbol, rules_of_grammar
-from gpusched_dsl.language.grammar_export.separators import NEEDED, OPTIONAL, with_separators
-from gpusched_dsl.language.grammar_export.soft_words import with_excluded_words
-from gpusched_dsl.language.parsing.grammar import vocabulary
+from gsdsl_assistants.grammar.names import NameRules
+from gsdsl_assistants.grammar.rules import NAME, START, Expansion, Rules, Symbol, rules_of_grammar
+from gsdsl_assistants.grammar.separators import NEEDED, OPTIONAL, with_separators
+from gsdsl_assistants.grammar.soft_words import with_excluded_words
 
 HEADER = """\
 # The GSM language as a grammar over characters, in the layout of `gsdsl fmt` or with more white space.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from gpusched_dsl.language.grammar_export.rules import (
+from gpusched_dsl.language.parsing.grammar import vocabulary
+from gsdsl_assistants.grammar.rules import (
     OPENING,
     Expansion,
     Rules,
@@ -13,7 +14,6 @@ from gpusched_dsl.language.grammar_export.rules import (
     first_tokens,
     last_tokens,
 )
-from gpusched_dsl.language.parsing.grammar import vocabulary
 
 OPTIONAL = Token("optional space")
 NEEDED = Token("needed space")

@@ -12,14 +12,14 @@ from gbnf_machine import Gbnf
 
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.formatting.formatter import format_text
-from gpusched_dsl.language.grammar_export.gbnf import gbnf
-from gpusched_dsl.language.grammar_export.names import NameRules
 from gpusched_dsl.language.parsing.grammar import vocabulary
 from gpusched_dsl.language.parsing.lexing import lex
 from gpusched_dsl.language.parsing.recovery import read_blocks
 from gpusched_dsl.language.source import Source
+from gsdsl_assistants.grammar.gbnf import gbnf
+from gsdsl_assistants.grammar.names import NameRules
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TEXTS = sorted([*(ROOT / "models").rglob("*.gsm"), *(ROOT / "tests" / "tour").rglob("*.gsm")])
 BLOCKS = ("import", "model", "scenario", "test", "policy", "online", "campaign")
 

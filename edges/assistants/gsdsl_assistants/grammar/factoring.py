@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gpusched_dsl.language.grammar_export.rules import Expansion, Rules
+from gsdsl_assistants.grammar.rules import Expansion, Rules
 
 # Replaced by their expansions where they begin one: atoms begin alike.
 INLINED = (

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from gpusched_dsl.language.grammar_export.rules import NAME, START, Expansion, Rules, Symbol, Token, first_tokens
+from gsdsl_assistants.grammar.rules import NAME, START, Expansion, Rules, Symbol, Token, first_tokens
 
 Item: TypeAlias = tuple[int, int]  # a rule by its number, and how many of its symbols are read
 _Rule: TypeAlias = tuple[str, Expansion]
