@@ -7,15 +7,12 @@ is shown on request only, in a frame without access to the notebook.
 from __future__ import annotations
 
 from html import escape
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpusched_dsl.reporting.report import PagedReport
 
 HEIGHT = 640  # pixels; the page in the frame scrolls
-
-
-class HasPage(Protocol):
-    """A result, run, comparison or campaign."""
-
-    def html_text(self) -> str: ...
 
 
 class PageFrame:
@@ -30,7 +27,7 @@ class PageFrame:
         return f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
 
 
-def page(report: HasPage, height: int = HEIGHT) -> PageFrame:
+def page(report: PagedReport, height: int = HEIGHT) -> PageFrame:
     """Return the page of `to_html`, with charts that can be moved and zoomed, for the last line of a cell.
 
     It adds more than 1 MB to the notebook; the output of the result itself is small, and needs no scripts.
