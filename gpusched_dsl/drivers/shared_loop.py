@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.drivers.observed_plans import gpus_of_rows
 from gpusched_dsl.drivers.occupancy import Occupancy
 from gpusched_dsl.drivers.precedence import Precedence
@@ -332,7 +332,7 @@ def loop_part(loop: SharedLoop) -> InstanceView:
     return loop.base.part(loop.plan_elements())
 
 
-def _no_rows(values: Mapping[str, VariableValues]) -> dict[str, VariableValues]:
+def _no_rows(values: PlanValues) -> dict[str, VariableValues]:
     return {
         name: VariableValues(tuple(column[:0] for column in given.codes), given.values[:0])
         for name, given in values.items()

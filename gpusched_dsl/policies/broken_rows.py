@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from msgspec import structs
 from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.ir.names import entry_name
@@ -41,7 +40,7 @@ class BrokenRows(NamedTuple):
 def fixed_problem(
     model: CheckedModel,
     store: ValueStore,
-    values: Mapping[str, VariableValues],
+    values: PlanValues,
     limits: MemoryLimits | None = None,
 ) -> Problem | BrokenRows:
     """Return the problem of a model, or of a part of it, with some variables fixed, or which index of the values the
@@ -62,7 +61,7 @@ def fixed_problem(
 def broken_rows(
     model: CheckedModel,
     store: ValueStore,
-    values: Mapping[str, VariableValues],
+    values: PlanValues,
     limits: MemoryLimits | None = None,
 ) -> BrokenRows | None:
     """Return the rows and bounds of a model, or of a part of it, that values violate; None if they may satisfy all.

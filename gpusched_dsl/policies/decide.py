@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.interchangeable.quotient import Quotient
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
@@ -53,7 +53,7 @@ def decide(
     store: ValueStore,
     limits: MemoryLimits,
     seed: int = 0,
-    running: Mapping[str, VariableValues] | None = None,
+    running: PlanValues | None = None,
     stop: Stop | None = None,
     tell: Tell | None = None,
     known: JobFacts | None = None,
@@ -88,7 +88,7 @@ def _decide(
     store: ValueStore,
     limits: MemoryLimits,
     seed: int,
-    running: Mapping[str, VariableValues] | None,
+    running: PlanValues | None,
     stop: Stop | None,
     tell: Tell | None,
     known: JobFacts | None,
@@ -165,7 +165,7 @@ def _decide_on_gangs(
     instructions: Instructions,
     store: ValueStore,
     limits: MemoryLimits,
-    running: Mapping[str, VariableValues] | None,
+    running: PlanValues | None,
     known: JobFacts | None,
 ) -> Plan:
     """The decision where a job may have several nodes."""
@@ -207,7 +207,7 @@ def settings_of(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) 
     )
 
 
-def schedule_from(cluster: Cluster, plan: Mapping[str, VariableValues]) -> Schedule:
+def schedule_from(cluster: Cluster, plan: PlanValues) -> Schedule:
     """Return the schedule of an earlier plan; unknown jobs and nodes are skipped."""
     schedule = empty_schedule(cluster.work)
     given = plan.get(cluster.placement.variable)

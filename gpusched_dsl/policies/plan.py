@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -27,7 +27,7 @@ class Plan:
     in `values`.
     """
 
-    values: Mapping[str, VariableValues]
+    values: PlanValues
     method: str = ""
     status: str = "feasible"
     seconds: float = 0.0
@@ -40,7 +40,7 @@ class Plan:
     obeys_rows: bool = False
     statistics: Mapping[str, float] = field(default_factory=dict)
     stopped: bool = False
-    outside: Mapping[str, VariableValues] = field(default_factory=dict)
+    outside: PlanValues = field(default_factory=dict)
 
     @property
     def violation(self) -> str:

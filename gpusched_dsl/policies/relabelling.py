@@ -7,12 +7,10 @@ A. Jahani et al. (2019) relabel nodes at no cost; here it avoids migrations that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
 from gpusched_dsl.language.checked import CheckedModel, Element
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
@@ -34,9 +32,7 @@ def relabel_schedule(work: Workload, plan: Schedule, earlier: Schedule) -> int:
     return int(np.count_nonzero(plan.node[same] == earlier.node[same]))
 
 
-def relabel_values(
-    model: CheckedModel, store: ValueStore, values: Mapping[str, VariableValues], running: Mapping[str, VariableValues]
-) -> Mapping[str, VariableValues]:
+def relabel_values(model: CheckedModel, store: ValueStore, values: PlanValues, running: PlanValues) -> PlanValues:
     """The values of variables with nodes relabelled, `values` itself if no node is. All codes are of one instance."""
     found = interchangeable(model, store)
     placement = model.placement

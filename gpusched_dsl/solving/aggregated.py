@@ -30,7 +30,7 @@ from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.settle_status import settle_status
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import resolve, solve_problem
-from gpusched_dsl.solving.starts import Entries, point_from, read_entries, warnings_without_column
+from gpusched_dsl.solving.starts import NamedValues, point_from, read_entries, warnings_without_column
 from gpusched_dsl.solving.verification import CheckedPoint, check_point
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
@@ -46,7 +46,7 @@ def solve_aggregated(
     aggregated: AggregatedProblem,
     backend: Backend | str,
     options: SolveOptions,
-    start: Entries | None,
+    start: NamedValues | None,
     monitor: Monitor | None,
     before: Solution | None,
 ) -> tuple[Solution, list[Diagnostic]]:
@@ -177,7 +177,7 @@ def store_columns(built: Built, full_problem: Problem) -> None:
             store.variables[name] = Columns(families[name].domain, families[name].first, indexed)
 
 
-def _aggregated_start(aggregated: AggregatedProblem, start: Entries) -> tuple[Floats | None, list[Diagnostic]]:
+def _aggregated_start(aggregated: AggregatedProblem, start: NamedValues) -> tuple[Floats | None, list[Diagnostic]]:
     """Map the start to the aggregated problem; values without a column are reported, an infeasible start is dropped."""
     quotient = aggregated.quotient
     columns: list[Codes] = []

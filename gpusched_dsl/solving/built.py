@@ -8,7 +8,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.solving.abandoned import abandoned_aggregation
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, resolve, solve_problem
-from gpusched_dsl.solving.starts import Entries, point_from
+from gpusched_dsl.solving.starts import NamedValues, point_from
 from gpusched_dsl.solving.unfinished import solution_without_problem
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 from gsdsl_backends.registry import backend as backend_named
@@ -18,7 +18,7 @@ def solve_built(
     built: Built,
     backend: Backend | str = "highs",
     options: SolveOptions | None = None,
-    start: Entries | None = None,
+    start: NamedValues | None = None,
     monitor: Monitor | None = None,
     before: Solution | None = None,
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:

@@ -21,7 +21,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 Entry = tuple[Sequence[str | int], float]
 # The values of a family: by labels, or in codes of the instance that is solved.
 StartValues = Sequence[Entry] | VariableValues
-Entries = Mapping[str, StartValues]  # by the name of the variable
+NamedValues = Mapping[str, StartValues]  # by the name of the variable
 OUTSIDE = np.int64(-(1 << 61))  # the code of a label that is no element
 
 

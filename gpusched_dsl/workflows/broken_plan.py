@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from gpusched_dsl.compiling.build import Built
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.explaining.conflict_diagnostics import MOST_CHANGES, relaxation_text
@@ -110,7 +110,7 @@ class Declared(Protocol):
 
 def find_fitting_setting(
     built: Built,
-    plan: Mapping[str, VariableValues],
+    plan: PlanValues,
     problem: Problem,
     broken: Collection[str],
     solver: VariantSolver,

@@ -27,7 +27,7 @@ from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.sensitivity import Sensitivity, sensitivity_of
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, solve_problem
-from gpusched_dsl.solving.starts import Entries, point_from
+from gpusched_dsl.solving.starts import NamedValues, point_from
 from gpusched_dsl.solving.unfinished import solution_without_problem
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
@@ -264,7 +264,7 @@ def solve_compiled(
     provenance: Provenance,
     backend: Backend,
     options: SolveOptions,
-    start: Entries | None,
+    start: NamedValues | None,
     *,
     relax: bool = False,
     duals: bool = False,

@@ -33,7 +33,7 @@ from gpusched_dsl.solving.aggregated import MOST_NONZEROS, store_columns
 from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 from gpusched_dsl.solving.solve import solve_problem
-from gpusched_dsl.solving.starts import Entries, entries_of_point, read_entries
+from gpusched_dsl.solving.starts import NamedValues, entries_of_point, read_entries
 from gsdsl_backends.interrupt import Control, CtrlC
 from gsdsl_backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
 
@@ -67,7 +67,7 @@ def solve_by_policy(
     policy: CheckedPolicy,
     backend: Backend | str = "highs",
     options: SolveOptions | None = None,
-    start: Entries | None = None,
+    start: NamedValues | None = None,
     monitor: Monitor | None = None,
     judge_seconds: float = JUDGE_SECONDS,
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
@@ -97,7 +97,7 @@ def _solve_by_policy(
     policy: CheckedPolicy,
     backend: Backend | str,
     options: SolveOptions,
-    start: Entries | None,
+    start: NamedValues | None,
     monitor: Monitor | None,
     least_seconds: float,
 ) -> tuple[Solution, tuple[Diagnostic, ...]]:
@@ -207,7 +207,7 @@ def start_by_policy(
     backend: Backend | str = "highs",
     options: SolveOptions | None = None,
     monitor: Monitor | None = None,
-) -> tuple[Entries | None, Solution, tuple[Diagnostic, ...]]:
+) -> tuple[NamedValues | None, Solution, tuple[Diagnostic, ...]]:
     """Return the values of a policy's plan as a start (None if it violates the model), the plan, and warnings.
 
     The policy may use `START_SHARE` of the time until the active deadline. Raises what `solve_by_policy` raises.
@@ -340,7 +340,7 @@ def _unused_start_warning(policy: CheckedPolicy) -> Diagnostic:
     )
 
 
-def _variable_values(built: Built, policy: CheckedPolicy, start: Entries) -> dict[str, VariableValues]:
+def _variable_values(built: Built, policy: CheckedPolicy, start: NamedValues) -> dict[str, VariableValues]:
     """Return labelled values as codes; skip labels that are not elements (jobs that have left)."""
     model, store = built.scenario.model, built.instance.store
     found: dict[str, VariableValues] = {}

@@ -16,7 +16,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.start import is_large
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.starts import Entries, entries_of_point
+from gpusched_dsl.solving.starts import NamedValues, entries_of_point
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.warm_start import Start
 from gsdsl_backends.protocol import Monitor, Silent, SolveOptions
@@ -64,7 +64,7 @@ def start_from_options(
     return Start(_entries(built, begun, solved)), solved.reason == INTERRUPT
 
 
-def _entries(built: Built, begun: Built, solved: Solution) -> Entries | None:
+def _entries(built: Built, begun: Built, solved: Solution) -> NamedValues | None:
     """The values of the solution, in codes; with all zeros, so that columns of other choices only are 0 too."""
     if solved.point is None:
         return None

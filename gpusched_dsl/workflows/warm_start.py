@@ -16,7 +16,7 @@ from gpusched_dsl.policies.library import policy_named
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.methods import means_policy
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.starts import Entries, entries_of_file, entries_of_mapping, entries_of_point
+from gpusched_dsl.solving.starts import NamedValues, entries_of_file, entries_of_mapping, entries_of_point
 from gpusched_dsl.workflows.text_start import StartPolicy
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
@@ -27,7 +27,7 @@ WarmStart: TypeAlias = Any
 class Start(Struct, frozen=True, eq=False):
     """The values of a warm start, None without any. If a policy computed them, also its plan and its warnings."""
 
-    entries: Entries | None = None
+    entries: NamedValues | None = None
     plan: Solution | None = None
     warnings: tuple[Diagnostic, ...] = ()
 
@@ -60,7 +60,7 @@ def start_from(
     return start
 
 
-def read_entries(warm_start: WarmStart) -> Entries | None:
+def read_entries(warm_start: WarmStart) -> NamedValues | None:
     """Return the values of a warm start by variable; raise DiagnosticError (GSM6009) if they cannot be read."""
     if warm_start is None:
         return None

@@ -7,7 +7,6 @@ those of the complete problem that agree with the plan, and its size is that of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,25 +14,25 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.interchangeable.quotient import Quotient, place_of
 from gpusched_dsl.compiling.interchangeable.support import families_of, in_order, objective_of, permute_columns
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 
 
-def can_fix(quotient: Quotient, plan: Mapping[str, VariableValues]) -> bool:
+def can_fix(quotient: Quotient, plan: PlanValues) -> bool:
     """Whether the plan gives values to families of columns of elements, and the problem is linear."""
     names = {f.name for f in quotient.problem.variables if place_of(f.domain, quotient.universe) is not None}
     return quotient.problem.is_linear and plan.keys() <= names
 
 
-def fixed_plan_problem(quotient: Quotient, plan: Mapping[str, VariableValues]) -> Problem | None:
+def fixed_plan_problem(quotient: Quotient, plan: PlanValues) -> Problem | None:
     """Return the problem with these variables fixed; None if the plan has an index that the model excludes."""
     return _FixedPlan(quotient, plan).run()
 
 
 class _FixedPlan:
-    def __init__(self, quotient: Quotient, plan: Mapping[str, VariableValues]) -> None:
+    def __init__(self, quotient: Quotient, plan: PlanValues) -> None:
         self.quotient, self.plan = quotient, plan
         self.width = len(quotient.classes.of) + 1
         self.fixed = np.zeros(quotient.problem.columns, dtype=np.bool_)

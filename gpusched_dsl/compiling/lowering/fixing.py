@@ -46,7 +46,7 @@ def given_elements(store: ValueStore, variable: CheckedVariable, given: Variable
     return TupleDomain(components, given.codes), given.values
 
 
-Fixed = Mapping[str, VariableValues]  # by the name of the variable
+PlanValues = Mapping[str, VariableValues]  # by the name of the variable: a plan
 
 
 def may_be_zero(ev: Evaluator, variable: CheckedVariable) -> bool:

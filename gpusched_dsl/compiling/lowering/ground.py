@@ -18,7 +18,7 @@ from gpusched_dsl.compiling.lowering.affine import assemble
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.compiling.lowering.constraints import Assertion, Assertions, Condition
 from gpusched_dsl.compiling.lowering.entries import Entries
-from gpusched_dsl.compiling.lowering.fixing import Fixed, domain_given, may_be_zero, values_at
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, domain_given, may_be_zero, values_at
 from gpusched_dsl.compiling.lowering.linear import Linearizer
 from gpusched_dsl.compiling.lowering.unused import drop_unused
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
@@ -46,7 +46,7 @@ INFINITY = float("inf")
 
 
 def ground(
-    model: CheckedModel, store: ValueStore, limits: MemoryLimits | None = None, fixed: Fixed | None = None
+    model: CheckedModel, store: ValueStore, limits: MemoryLimits | None = None, fixed: PlanValues | None = None
 ) -> Problem:
     """Return the problem of a model and its data. `store` has every set and parameter and gets the variables' columns.
 
@@ -82,7 +82,7 @@ class _Bounds(Struct, frozen=True, eq=False):
 
 
 class _Grounding:
-    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits, fixed: Fixed) -> None:
+    def __init__(self, model: CheckedModel, store: ValueStore, limits: MemoryLimits, fixed: PlanValues) -> None:
         self.model = model
         self.store = store
         self.fixed = fixed

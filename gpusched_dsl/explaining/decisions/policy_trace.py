@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.explaining.decisions.gang_trace import trace_gang
 from gpusched_dsl.explaining.row_text import short
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
@@ -83,7 +83,7 @@ def turn_of(policy: CheckedPolicy, moment: Moment, job: int, limits: MemoryLimit
 def turn_with(
     policy: CheckedPolicy,
     store: ValueStore,
-    running: Mapping[str, VariableValues] | None,
+    running: PlanValues | None,
     job: int,
     limits: MemoryLimits,
     known: JobFacts | None = None,
@@ -106,7 +106,7 @@ class _PolicyTracer:
         cluster: Cluster,
         lines: Instructions,
         ev: Evaluator,
-        running: Mapping[str, VariableValues] | None,
+        running: PlanValues | None,
         job: int,
     ) -> None:
         self.policy, self.cluster, self.lines, self.ev, self.running = policy, cluster, lines, ev, running

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct, field, structs
 
 from gpusched_dsl.compiling.evaluation.store import Param
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.ir.arrays import Bools, Codes, Values
 from gpusched_dsl.ir.domains import ScalarDomain
 
@@ -16,7 +16,7 @@ from gpusched_dsl.ir.domains import ScalarDomain
 class CurrentPlan(Struct, frozen=True, eq=False):
     """Values of variables of a plan, in codes of the complete run; all others are 0."""
 
-    values: Mapping[str, VariableValues] = field(default_factory=dict)
+    values: PlanValues = field(default_factory=dict)
 
     def without(self, variable: str, kept: Bools) -> CurrentPlan:
         """Return the plan with only the `kept` values of a variable."""
@@ -70,7 +70,7 @@ class Past(Struct, frozen=True, eq=False):
 
     def translated(
         self,
-        plan: Callable[[Mapping[str, VariableValues]], Mapping[str, VariableValues]],
+        plan: Callable[[PlanValues], PlanValues],
         columns: Callable[[str, tuple[Codes, ...]], tuple[Codes, ...]],
     ) -> Past:
         """Return the past in other codes, without elements that have none.

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.ir.domains import Component
 from gpusched_dsl.language.checked import ValueType
 from gpusched_dsl.policies.plan import Plan
@@ -43,7 +43,7 @@ class PlanCodes:
         """Values of a part in codes of the run."""
         return VariableValues(part.outer_codes(self.components(name), given.codes), given.values)
 
-    def all_inner(self, values: Mapping[str, VariableValues], part: InstanceView) -> dict[str, VariableValues]:
+    def all_inner(self, values: PlanValues, part: InstanceView) -> dict[str, VariableValues]:
         return {name: self.inner(name, given, part) for name, given in values.items()}
 
     def plan_inner(self, plan: Plan, part: InstanceView) -> Plan:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.store import Columns, ValueStore
-from gpusched_dsl.compiling.lowering.fixing import VariableValues, given_elements
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, given_elements
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.checked import CheckedVariable
 
 
-def set_plan(
-    store: ValueStore, ev: Evaluator, variables: Iterable[CheckedVariable], values: Mapping[str, VariableValues]
-) -> None:
+def set_plan(store: ValueStore, ev: Evaluator, variables: Iterable[CheckedVariable], values: PlanValues) -> None:
     """Give variables of a store the values of a plan, in its codes: 0 where the plan has none.
 
     `ev` evaluates the index sets of the variables.

@@ -17,7 +17,7 @@ from msgspec import structs
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.ir.arrays import Bools, Ints
 from gpusched_dsl.language.checked import Element, ValueType
 from gpusched_dsl.language.checked_online import CheckedOnline
@@ -117,7 +117,7 @@ class ControllersPlanner:
         plan = self.inner[k].plan(own)
         return None if plan is None else codes.plan_outer(plan, part)
 
-    def _kept(self, running: Mapping[str, VariableValues], state: ControllerState) -> Plan:
+    def _kept(self, running: PlanValues, state: ControllerState) -> Plan:
         """The part of the current plan that belongs to controllers that do not plan now, of what they decide."""
         stays = ~state.plans
         kept = {}
@@ -138,7 +138,7 @@ class ControllersPlanner:
                 return owners[column]
         return None
 
-    def _merge_plans(self, plans: Sequence[Mapping[str, VariableValues]]) -> dict[str, VariableValues]:
+    def _merge_plans(self, plans: Sequence[PlanValues]) -> dict[str, VariableValues]:
         """The values of all controllers; variables without a job or node have no common value."""
         roots = {self.jobs_root, self.places_root}
         parts: dict[str, list[VariableValues]] = {}

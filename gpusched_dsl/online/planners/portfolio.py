@@ -16,7 +16,7 @@ With `vary` the search goes on among variations of the policies (`varying.py`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import INTERRUPT, StoppedEarly, limit
 from gpusched_dsl.language.checked import TypedExpr
@@ -152,7 +152,7 @@ class PortfolioPlanner:
             found.setdefault(self._key(request.running), (before, tuple(self.continuing)))
         return list(found.values())
 
-    def _key(self, values: Mapping[str, VariableValues]) -> bytes:
+    def _key(self, values: PlanValues) -> bytes:
         """Return the chosen elements of the placement's family as bytes: equal for plans that do the same now."""
         placement = self.policy.model.placement
         given = None if placement is None else values.get(placement.variable)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.past import KeptValues
@@ -71,7 +71,7 @@ class VariedRollout(Protocol):
         """Simulate the plan of now and all later ones by a variation."""
         ...
 
-    def plan(self, variation: Variation) -> Mapping[str, VariableValues]:
+    def plan(self, variation: Variation) -> PlanValues:
         """Return the plan of now, in codes of the instance of the request."""
         ...
 
@@ -83,16 +83,14 @@ class Outlook(Protocol):
         """Return whether further jobs are expected to arrive, from what has been seen."""
         ...
 
-    def cost(self, values: Mapping[str, VariableValues], planner: Planner, future: SimulatedFuture) -> FutureCost:
+    def cost(self, values: PlanValues, planner: Planner, future: SimulatedFuture) -> FutureCost:
         """Simulate a plan, in codes of the instance of the request, with all later plans by `planner`.
 
         Raises DiagnosticError as planning does, and GSM7016 where no arrivals can be drawn.
         """
         ...
 
-    def varied(
-        self, running: Mapping[str, VariableValues] | None, planner: Planner, future: SimulatedFuture
-    ) -> VariedRollout | None:
+    def varied(self, running: PlanValues | None, planner: Planner, future: SimulatedFuture) -> VariedRollout | None:
         """Return the simulation of variations of a policy; None for policies that rollouts on arrays cannot follow."""
         ...
 
@@ -109,8 +107,8 @@ class PlanningRequest:
     now: float
     number: int
     seed: int
-    running: Mapping[str, VariableValues] | None = None
-    before: Mapping[str, VariableValues] | None = None
+    running: PlanValues | None = None
+    before: PlanValues | None = None
     seconds: float | None = None  # time limit
     known: Mapping[str, Floats] = field(default_factory=dict)  # of the jobs, in the units of policies (`job_facts.py`)
     controllers: ControllerState | None = None  # of a run with several

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from msgspec import structs
@@ -11,7 +11,7 @@ from msgspec import structs
 from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation, aggregate
-from gpusched_dsl.compiling.lowering.fixing import VariableValues, nonzero_values
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, nonzero_values
 from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active_deadline, limit
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -116,7 +116,7 @@ class SolverPlanner:
             )
             return None
         found = {family.name: nonzero_values(family, solved.point) for family in solved.problem.variables}
-        values: Mapping[str, VariableValues] = found
+        values: PlanValues = found
         if request.running is not None:
             values = relabel_values(request.instance.scenario.model, request.instance.store, found, request.running)
         return Plan(

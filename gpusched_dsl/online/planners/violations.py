@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.language.checked import CheckedModel, TypedIndexing
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.broken_rows import BrokenRows, broken_rows
@@ -36,7 +35,7 @@ def rows_broken_for_certain(instance: Instance, plan: Plan) -> BrokenRows | None
         return None
 
 
-def is_large(model: CheckedModel, store: ValueStore, given: Mapping[str, VariableValues] | None = None) -> bool:
+def is_large(model: CheckedModel, store: ValueStore, given: PlanValues | None = None) -> bool:
     """Whether the check of a plan may take longer than the plan: whether a family of its problem has many elements.
 
     Of a binary that is given, only the elements that are 1 are in the problem.

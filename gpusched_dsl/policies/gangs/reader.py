@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.gangs import most_workers
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -40,7 +39,7 @@ class GangCluster:
         job, node, way, workers = np.zeros((4, most), dtype=np.int64)
         return GangSchedule(np.zeros(jobs, dtype=np.bool_), job, node, way, workers, np.zeros(1, dtype=np.int64))
 
-    def schedule_from(self, plan: Mapping[str, VariableValues]) -> GangSchedule:
+    def schedule_from(self, plan: PlanValues) -> GangSchedule:
         """The schedule of an earlier plan. Gangs of unknown jobs, or with workers on unknown nodes, are skipped."""
         found, given = self.empty_schedule(), plan.get(self.cluster.placement.variable)
         if given is None:

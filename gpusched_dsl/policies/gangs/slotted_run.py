@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ROUNDING
 from gpusched_dsl.language.checked_policy import CheckedPolicy
@@ -43,7 +43,7 @@ def run_slotted_gangs(
     policy: CheckedPolicy,
     store: ValueStore,
     limits: MemoryLimits,
-    running: Mapping[str, VariableValues] | None = None,
+    running: PlanValues | None = None,
     stop: Stop | None = None,
 ) -> Plan:
     """Return the plan of a policy with `occupies` for gangs, which obeys the rows of the model.

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import Fixed
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import INTEGRALITY
@@ -92,7 +92,7 @@ def whole_problem(
     placement: CheckedPlacement,
     store: ValueStore,
     limits: MemoryLimits,
-    fixed: Fixed | None = None,
+    fixed: PlanValues | None = None,
 ) -> SideProblem:
     """Return all rows of a model, without what it costs. Raises DiagnosticError as `ground` does."""
     return side_problem(structs.replace(model, objectives=(), decompose=None), placement, store, limits, fixed)

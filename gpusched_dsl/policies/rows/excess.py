@@ -9,7 +9,7 @@ import numpy as np
 from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import Fixed
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.activity import CERTAIN, Activity
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.problem import Problem
@@ -31,7 +31,7 @@ class RowExcess:
         return (self.above > 0) | (self.below > 0)
 
 
-def excess_of(side: CheckedModel, store: ValueStore, limits: MemoryLimits, values: Fixed) -> RowExcess | None:
+def excess_of(side: CheckedModel, store: ValueStore, limits: MemoryLimits, values: PlanValues) -> RowExcess | None:
     """Return by how much a plan breaks the rows of a model, None if none is, as far as propagation finds out.
 
     Raises DiagnosticError as `ground` does.

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import Fixed
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.compiling.passes.steps import Target
 from gpusched_dsl.ir.arrays import Codes, Ints
 from gpusched_dsl.ir.definitions import Conditions
@@ -104,7 +104,7 @@ def side_problem(
     placement: CheckedPlacement,
     store: ValueStore,
     limits: MemoryLimits,
-    fixed: Fixed | None = None,
+    fixed: PlanValues | None = None,
 ) -> SideProblem:
     """Return the side rows of an instance, with values that no plan changes. Raises DiagnosticError as `ground` does.
 
@@ -150,7 +150,7 @@ def _linear_part(problem: Problem) -> Problem:
 
 
 def broken_side_rows(
-    side: SideModel, store: ValueStore, values: Fixed, limits: MemoryLimits | None = None
+    side: SideModel, store: ValueStore, values: PlanValues, limits: MemoryLimits | None = None
 ) -> BrokenRows | None:
     """Return the side rows that a plan breaks, as far as propagation finds out. The plan obeys the roles.
 
@@ -175,7 +175,7 @@ def broken_side_rows(
     return broken_by_propagation(replace(problem, lower=lower))
 
 
-def obeys_side_rows(side: SideModel, store: ValueStore, values: Fixed, limits: MemoryLimits | None = None) -> bool:
+def obeys_side_rows(side: SideModel, store: ValueStore, values: PlanValues, limits: MemoryLimits | None = None) -> bool:
     """Whether `broken_side_rows` finds nothing.
 
     If the last plan broke a row, its constraint is evaluated first, with those that share its variables beside that of

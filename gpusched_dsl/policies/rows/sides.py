@@ -14,7 +14,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from gpusched_dsl.compiling.lowering.fixing import Fixed
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -48,7 +48,7 @@ class Passes(Protocol):
 def first_that_obeys(
     first: Plan,
     missing: str,
-    excess_of_values: Callable[[Fixed], RowExcess | None],
+    excess_of_values: Callable[[PlanValues], RowExcess | None],
     sides_of_model: Callable[[], MovedSides],
     passes: Passes,
     order: Ints,

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.lowering.fixing import Fixed
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.checked import (
     CheckedConstraint,
@@ -96,7 +96,7 @@ class SlottedPasses:
         assert self.policy.slots is not None
         fixes = self.policy.slots.fixes
         constant = {fix.variable for fix in fixes if not fix.value.decision}
-        fixed: Fixed = {name: given for name, given in first.values.items() if name in constant}
+        fixed: PlanValues = {name: given for name, given in first.values.items() if name in constant}
         with_lines = _with_fix_lines(self.policy.model, rows, fixes, self.store, self.limits)
         return side_problem(with_lines, self.placement, self.store, self.limits, fixed)
 

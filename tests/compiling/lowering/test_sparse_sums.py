@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation import joins, sparse_bodies
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.lowering.fixing import Fixed, VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import ComparisonChain, Iterator
@@ -141,7 +141,7 @@ def _scenario(text: str) -> CheckedScenario:
     return scenario
 
 
-def _ground(scenario: CheckedScenario, limits: MemoryLimits | None = None, fixed: Fixed | None = None) -> _Outcome:
+def _ground(scenario: CheckedScenario, limits: MemoryLimits | None = None, fixed: PlanValues | None = None) -> _Outcome:
     model = scenario.model
     try:
         store = build_instance(scenario, folder=Path.cwd(), on_demand=True).store
