@@ -7,10 +7,9 @@ import argparse
 from msgspec import structs
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.instance import permissions
+from gpusched_dsl.cli.instance import permissions, refuse_options
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
-from gpusched_dsl.cli.usage import refuse_options
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_forms
-from gpusched_dsl.cli.instance import open_scenario
+from gpusched_dsl.cli.instance import open_scenario, solver_options
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
-from gpusched_dsl.cli.solver_options import solver_options
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.flexibility import Flexibility

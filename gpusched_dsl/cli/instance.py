@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.calendars import START
 from gpusched_dsl.language.workspace import Workspace, load_workspace
+from gpusched_dsl.solving.option_checks import as_flag, given_options, option_diagnostics
 
 if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.drivers.settings import DriveSettings
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.online.run_config import RunConfig
+
+Value = bool | int | float | str
 
 PROBLEM_SUFFIX = ".json"
 MOST_GIB = float(1 << 30)  # more than any machine has: no limit
@@ -39,7 +43,6 @@ def permissions(options: argparse.Namespace) -> Permissions:
 
 def run_config(options: argparse.Namespace) -> RunConfig:
     """Return the configuration of `run`, `serve`, `estimate` and `why`."""
-    from gpusched_dsl.cli.solver_options import solver_options
     from gpusched_dsl.online.run_config import RunConfig
 
     config = RunConfig.of(
@@ -176,3 +179,35 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
     seconds = time.perf_counter() - start
     provenance = Provenance(build_seconds=seconds, inputs_sha256={str(path): sha256(data).hexdigest()})
     return LoadedProblem(problem, provenance)
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+def refuse_options(verb: str, values: Mapping[str, object], method: str = "", proves: bool | None = None) -> None:
+    """Raise CommandLineError for the first that `option_diagnostics` finds; `values` are the options by name."""
+    for found in option_diagnostics(verb, given_options(verb, values), method, proves, as_flag):
+        raise CommandLineError(found.code, str(found.message), None if found.help is None else str(found.help))
+
+
+def solver_options(texts: Sequence[str]) -> dict[str, Value]:
+    """Return the values of `name=value` texts by name, as numbers if possible; raise DiagnosticError (GSM6003)."""
+    values: dict[str, Value] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            help = "write `name=value`, such as `--solver-option mip_heuristic_effort=0.2`"
+            raise DiagnosticError([Diagnostic("GSM6003", f"`{text}` does not set a value", help=help)])
+        values[name] = _plain_value(value)
+    return values
+
+
+def _plain_value(text: str) -> Value:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -19,12 +19,11 @@ from gpusched_dsl.cli.documents import (
     report_trials,
     write_forms,
 )
-from gpusched_dsl.cli.instance import run_config
+from gpusched_dsl.cli.instance import refuse_options, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
 from gpusched_dsl.cli.tables import show_with_note
-from gpusched_dsl.cli.usage import refuse_options
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.contradiction import CODE
 from gpusched_dsl.language.diagnostics.errors import Diagnostics

@@ -15,14 +15,12 @@ from gpusched_dsl.cli.documents import (
     check_targets,
     write_forms,
 )
-from gpusched_dsl.cli.instance import LoadedProblem, choose_instance
+from gpusched_dsl.cli.instance import LoadedProblem, choose_instance, refuse_options, solver_options
 from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.cli.show import check_shown, show_other_solutions, show_result
-from gpusched_dsl.cli.solver_options import solver_options
-from gpusched_dsl.cli.usage import refuse_options
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import check_writable

@@ -12,7 +12,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.scenarios.calendars import EXAMPLE
 from gpusched_dsl.language.text.numbers import short, with_unit
 from gpusched_dsl.language.units import convertible, number_factor, parse_unit_text
-from gpusched_dsl.options.durations import has_unit, looks_like_date, seconds_of
+from gpusched_dsl.options.reading import has_unit, looks_like_date, seconds_of
 
 SECOND = parse_unit_text("s")
 

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeAlias
 
 from gpusched_dsl.options import reading
-from gpusched_dsl.options.limits import LARGEST_SEED, MOST_THREADS, MOST_WORKERS
+from gpusched_dsl.options.reading import LARGEST_SEED, MOST_THREADS, MOST_WORKERS
 
 Value: TypeAlias = Any  # what a caller may have written
 
@@ -144,7 +144,7 @@ def _is_list_of_seeds(value: Value) -> bool:
 
 def _is_time_of_run(value: Value) -> bool:
     if isinstance(value, str):
-        from gpusched_dsl.options.durations import has_unit, number_and_unit
+        from gpusched_dsl.options.reading import has_unit, number_and_unit
 
         return has_unit(value) or number_and_unit(value) is not None
     return TIME.accepts(value)

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 
-from gpusched_dsl.options.limits import MOST_THREADS, MOST_WORKERS
-
+# Largest values, the same for the command line, Python, texts and requests.
+MOST_THREADS = 1024  # no machine has more cores, and a solver starts all of them
+MOST_WORKERS = 4096  # of a cluster
+LARGEST_SEED = 2**31 - 1  # that every solver accepts
+# The names by which solvers call their number of threads.
+THREAD_OPTIONS = frozenset({"threads", "num_workers", "num_search_workers", "lp/threads", "parallel/maxnthreads"})
 MOST_SEEDS = 100_000
+
+# Units of durations as people write them: `90`, `90s`, `5m`, `1h30m`, `11.7[h]`.
+SECONDS = {"ms": 1e-3, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "day": 86400.0}
+SHORT_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "%": 0.01}  # in one word
+_PART = re.compile(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?) ?(\[[a-z]+\]|[a-z]+)", re.ASCII)
+_NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-z%]*)\s*", re.ASCII)
+_PARTS = re.compile(rf"(?:{_PART.pattern} ?)+", re.ASCII)
 
 
 def path(text: str) -> str:
@@ -70,8 +82,6 @@ def number(text: str) -> float:
 
 def duration(text: str) -> float:
     """Read a duration in seconds: `90`, `90s`, `5m`, `1h30m`, `5[min]`."""
-    from gpusched_dsl.options.durations import has_unit, seconds_of  # here, as `--help` needs no patterns
-
     if has_unit(text):
         return seconds_of(text)
     if text.startswith("-") and has_unit(text[1:]):
@@ -100,8 +110,6 @@ def fraction(text: str) -> float:
 
 def time_of_run(text: str) -> str:
     """Check a time of a run: `11.7` in the unit of its clock, or `11.7h`, or a date, which the run converts."""
-    from gpusched_dsl.options.durations import looks_like_date
-
     if not looks_like_date(text):
         duration(text)
     return text.strip()
@@ -183,3 +191,34 @@ def _from_one(text: str, most: int) -> int:
     if not 1 <= (value := nonnegative_integer(text)) <= most:
         raise ValueError(f"`{text}` is not from 1 to {most}")
     return value
+
+
+# --- durations and dates ---------------------------------------------------------------------------------------------
+
+
+def has_unit(text: str) -> bool:
+    """Whether a text is a sequence of numbers with units (known or not), such as `1h30m`."""
+    return _PARTS.fullmatch(text.strip()) is not None
+
+
+def seconds_of(text: str) -> float:
+    """Return a duration with units in seconds; raise ValueError with the reason."""
+    total = 0.0
+    for amount, unit in _PART.findall(text):
+        seconds = SECONDS.get(unit.strip("[]"))
+        if seconds is None:
+            raise ValueError(f"`{unit}` in `{text}` is not a unit of time: write s, m, h or d")
+        total += float(amount) * seconds
+    return total
+
+
+def looks_like_date(text: str) -> bool:
+    """Whether a text begins as a date does, `2026-10-...`: neither a number nor a duration does."""
+    first, _, rest = text.strip().partition("-")
+    return bool(first.isdigit() and rest[:1].isdigit())
+
+
+def number_and_unit(text: str) -> tuple[float, str] | None:
+    """Return the number and the word of a text such as `1.5 h` or `2%`; None for any other text."""
+    found = _NUMBER.fullmatch(text)
+    return None if found is None else (float(found[1]), found[2])

@@ -75,7 +75,7 @@ def _suggest(row: OptionRow, value: Value) -> str | None:
         return f"write `{name}=[{value!r}]`"
     if not isinstance(value, str) or name not in ("time_limit", "gap", "threads", "seed", "samples", "at"):
         return None
-    from gpusched_dsl.options.durations import SHORT_UNITS, number_and_unit
+    from gpusched_dsl.options.reading import SHORT_UNITS, number_and_unit
 
     number, unit = number_and_unit(value) or (0.0, "none")
     if unit not in SHORT_UNITS:

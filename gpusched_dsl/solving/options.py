@@ -12,7 +12,7 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.options.limits import MOST_THREADS, THREAD_OPTIONS
+from gpusched_dsl.options.reading import MOST_THREADS, THREAD_OPTIONS
 from gpusched_dsl.solving.option_checks import value_diagnostics
 from gsdsl_backends.protocol import Backend, SolveOptions
 

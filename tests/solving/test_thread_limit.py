@@ -7,7 +7,7 @@ import pytest
 
 import gpusched_dsl as gs
 from gpusched_dsl.cli import main
-from gpusched_dsl.options.limits import MOST_THREADS, MOST_WORKERS
+from gpusched_dsl.options.reading import MOST_THREADS, MOST_WORKERS
 
 MODEL = """
 model Pack {

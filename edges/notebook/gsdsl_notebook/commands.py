@@ -7,10 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gpusched_dsl.api import Model
-from gpusched_dsl.cli.arguments.from_table import add_options
-from gpusched_dsl.cli.arguments.parser import Parser
-from gpusched_dsl.cli.instance import read_settings
-from gpusched_dsl.cli.solver_options import solver_options
+from gpusched_dsl.cli.arguments.parser import Parser, add_options
+from gpusched_dsl.cli.instance import read_settings, solver_options
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, require_extra

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpusched_dsl.cli.arguments.examples import examples_text
-from gpusched_dsl.cli.arguments.from_table import add_options, add_output_options
-from gpusched_dsl.cli.arguments.parser import Parser
+from gpusched_dsl.cli.arguments.parser import Parser, add_options, add_output_options
 from gpusched_dsl.cli.exits import TABLE
 
 EXITS = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in TABLE)

@@ -17,7 +17,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, did_y
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Source, Span
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, factor, parse_unit_text
-from gpusched_dsl.options.durations import has_unit, seconds_of
+from gpusched_dsl.options.reading import has_unit, seconds_of
 
 if TYPE_CHECKING:
     import polars as pl

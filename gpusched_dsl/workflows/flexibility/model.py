@@ -29,7 +29,7 @@ from gpusched_dsl.language.parsing.parser import parse
 from gpusched_dsl.language.source import Source
 from gpusched_dsl.language.units import Unit, convertible, factor, has_dimension, parse_unit_text
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.options.durations import has_unit, seconds_of
+from gpusched_dsl.options.reading import has_unit, seconds_of
 from gpusched_dsl.workflows.flexibility.asked import NOTHING_TO_ASK
 
 EVENT = "GSM4026"  # slots that are not in the horizon
