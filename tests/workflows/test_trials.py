@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.run_config import RunConfig
+from gpusched_dsl.reporting.runs.seeds import SeedComparison
 from gpusched_dsl.reporting.trials import Trials
 from gpusched_dsl.workflows.compare import CompareConfig, compare
 from gpusched_dsl.workflows.listener import Listener
@@ -104,3 +105,17 @@ def test_a_refused_trial_has_a_row_with_its_reason(door: str, which: int) -> Non
     assert [diagnostic.code for diagnostic in refused.diagnostics] == ["GSM4001"]
     assert "not today" in found.csv_text()
     assert found.figures()
+
+
+def test_the_comparison_at_a_seed_is_that_of_a_run_with_this_seed() -> None:
+    begin, _ = refuse(99, KeyboardInterrupt())
+    over = run_over_seeds(begin)
+    assert isinstance(over, SeedComparison)
+    config = RunConfig(scenario="CpOn", online="EveryEvent", seed=5)
+    alone, there = run_methods(read(THREE_JOBS), METHODS[:2], config), over[5]
+    assert list(there.figures()) == list(alone.figures()) == ["comparison", "FIFO", "Greedy"]
+    measured = [name for name in alone.table.columns if "seconds" not in name]
+    assert there.table.columns == alone.table.columns
+    assert there.table.select(measured).equals(alone.table.select(measured))
+    assert list(over.figures()) == ["comparison", "FIFO-3", "Greedy-3", "FIFO-5", "Greedy-5"]
+    assert over.table["seed"].to_list() == [3, 3, 5, 5]

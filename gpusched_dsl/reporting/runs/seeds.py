@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -49,11 +49,11 @@ class SeedComparison(RunTrials):
 
     @cached_property
     def comparisons(self) -> tuple[tuple[int, RunComparison], ...]:
-        """Return the comparison of the methods at each seed."""
+        """Return the comparison of the methods at each seed, whose rows have no seed."""
         seeds: dict[int, list[RunTrial]] = {}
         for row in self.rows:
             if row.seed is not None:
-                seeds.setdefault(row.seed, []).append(row)
+                seeds.setdefault(row.seed, []).append(replace(row, seed=None))
         return tuple((seed, RunComparison(tuple(rows), len(rows) < self.planned)) for seed, rows in seeds.items())
 
     def __getitem__(self, seed: int) -> RunComparison:
@@ -95,9 +95,12 @@ class SeedComparison(RunTrials):
     @cached_property
     def common(self) -> tuple[tuple[int, RunComparison], ...]:
         """Return the comparisons in which all methods in `finished` finished: only these are averaged."""
-        finished = [row.seed for row in self._ranked]
-        whole = {seed for seed in finished if finished.count(seed) == len(self.finished)}
-        return tuple((seed, comparison) for seed, comparison in self.comparisons if seed in whole)
+        ran = {(row.seed, row.method) for row in self._ranked}
+        return tuple(
+            (seed, comparison)
+            for seed, comparison in self.comparisons
+            if self.finished and all((seed, method) in ran for method in self.finished)
+        )
 
     def averaged(self) -> Sequence[RunTrial]:
         """Return the runs at the common seeds."""
