@@ -91,7 +91,7 @@ def _show_description(explanation: Explanation, output: Output) -> None:
     from gpusched_dsl.explaining.text import grids, header_lines
 
     for line in header_lines(explanation):
-        output.say(line)
+        output.say_wrapped(line)
     for title, grid in grids(explanation):
         output.say()
         output.say(title)

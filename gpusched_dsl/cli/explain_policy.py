@@ -26,16 +26,16 @@ def explain_policy(options: argparse.Namespace, output: Output) -> int:
     if options.json == STDOUT:
         output.only_diagnostics()
     words = policy_in_words(policy, rows_in_words(policy))
-    output.say(f"{policy.name} for {policy.model.name}{f': {policy.doc}' if policy.doc else ''}")
+    output.say_wrapped(f"{policy.name} for {policy.model.name}{f': {policy.doc}' if policy.doc else ''}")
     output.say()
     for line in words:
-        output.say(line)
+        output.say_wrapped(line)
     settings = settings_of(policy)
     if settings:
         output.say()
         output.say("numbers")
         for setting in settings:
-            output.say(f"   {setting.name} = {setting.text}: {setting.meaning}")
+            output.say_wrapped(f"   {setting.name} = {setting.text}: {setting.meaning}")
     if options.json is not None:
         document = {
             "policy": policy.name,

@@ -70,12 +70,14 @@ def _library(name: str) -> dict[str, Any]:
 def _show_library(files: list[dict[str, Any]], output: Output) -> None:
     columns = (
         GridColumn("file", [entry["file"] for entry in files]),
-        GridColumn("models", [_some(entry["models"]) for entry in files]),
-        GridColumn("scenarios", [_some(entry["scenarios"]) for entry in files]),
+        GridColumn("models", [_some(entry["models"]) for entry in files], wraps=True, optional=1),
+        GridColumn("scenarios", [_some(entry["scenarios"]) for entry in files], wraps=True),
     )
-    show_grid(Grid(columns), output, indent="")
+    left_out = show_grid(Grid(columns), output, indent="")
     output.say()
-    output.say(
+    if left_out:
+        output.say_wrapped("the terminal is too narrow for the names of models; `--json` writes them")
+    output.say_wrapped(
         f"`gsdsl show {LIBRARY_PREFIX}NAME` shows one; the end of the path is enough, such as `gsdsl:figure1.gsm`"
     )
 
@@ -178,13 +180,13 @@ def _show_contents(document: dict[str, Any], output: Output) -> None:
     for model in document["models"]:
         about = f": {model['about']}" if model["about"] else ""
         extends = f" extends {model['extends']}" if model["extends"] else ""
-        output.say(f"{output.style('model ' + model['name'], '1')}{extends}{about}")
+        output.say_wrapped(f"{output.style('model ' + model['name'], '1')}{extends}{about}")
         for kind in _KINDS:
             if names := [name for name in model[kind] if name]:
                 output.say(fill(", ".join(names), _WIDTH, initial_indent=f"  {kind:<12} ", subsequent_indent=" " * 15))
         for option in model["options"]:
             others = ", ".join(choice for choice in option["choices"] if choice != option["default"])
-            output.say(f"  option       {option['name']} = {option['default']}{f' (or {others})' if others else ''}")
+            output.say_wrapped(f"  option       {option['name']} = {option['default']}{f' (or {others})' if others else ''}")
         output.say()
     if document["scenarios"]:
         show_grid(_scenario_grid(document["scenarios"]), output, indent="")
@@ -201,8 +203,8 @@ def _scenario_grid(scenarios: list[dict[str, Any]]) -> Grid:
         GridColumn("model", [entry["model"] or "-" for entry in scenarios]),
     ]
     if any(entry["extends"] for entry in scenarios):
-        columns.append(GridColumn("extends", [entry["extends"] or "" for entry in scenarios]))
-    return Grid((*columns, GridColumn("sizes of the sets", [_sizes(entry) for entry in scenarios])))
+        columns.append(GridColumn("extends", [entry["extends"] or "" for entry in scenarios], optional=1))
+    return Grid((*columns, GridColumn("sizes of the sets", [_sizes(entry) for entry in scenarios], wraps=True)))
 
 
 def _sizes(entry: dict[str, Any]) -> str:

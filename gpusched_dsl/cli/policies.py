@@ -67,7 +67,7 @@ def _show_policies(policies: list[ListedPolicy], output: Output) -> None:
 def _show_generic_names(output: Output) -> None:
     """Print the policies for any model, with their purpose and source."""
     output.say()
-    output.say("any model with a placement; `gsdsl policies FILE` shows their lines for your models")
+    output.say_wrapped("any model with a placement; `gsdsl policies FILE` shows their lines for your models")
     for policy in GENERIC.values():
         output.say()
         output.say_wrapped(f"  {output.style(policy.name, '1')}: {policy.doc}")
@@ -80,7 +80,7 @@ def _show_generic(listed: list[ListedGeneric], output: Output) -> None:
         group = list(entries)
         output.say()
         where = f" in {', '.join(scenarios)}" if scenarios else ""
-        output.say(f"any model with a placement: policies for {model}{where}")
+        output.say_wrapped(f"any model with a placement: policies for {model}{where}")
         reasons = {(entry.reason, entry.help) for entry in group if "own policy" not in entry.reason}
         if len(reasons) == 1 and not any(entry.applies for entry in group):
             [(reason, help)] = reasons

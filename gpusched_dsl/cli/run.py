@@ -123,7 +123,7 @@ def _announce(workspace: Workspace, config: RunConfig, methods: tuple[str, ...],
 
 
 def _report_run(result: RunResult, options: argparse.Namespace, output: Output) -> int:
-    from gpusched_dsl.reporting.runs.groups import group_footer, group_grid
+    from gpusched_dsl.reporting.runs.groups import LEGEND, group_footer, group_grid
     from gpusched_dsl.reporting.runs.summary import MOST_GROUPS, summary_lines, title
 
     output.say_wrapped(title(result))
@@ -137,6 +137,8 @@ def _report_run(result: RunResult, options: argparse.Namespace, output: Output) 
         show_with_note(group_grid(table, result.unit, MOST_GROUPS), output, indent="")
         for line in group_footer(table, MOST_GROUPS):
             output.say_wrapped(line)
+    if result.attributes:
+        output.say("\n" + "\n".join(LEGEND))
     output.report(result.warnings)
     write_forms(result, options, output)
     return exit_code([result])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.cli.tables import show_grid
+from gpusched_dsl.cli.tables import show_grid, show_with_note
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 from gpusched_dsl.language.text.numbers import count_text, number_text, with_unit
@@ -100,7 +100,7 @@ def show_placement(placed: Placement, output: Output) -> None:
         return
     output.say(_caption(placed))
     first_rows = grid.head(MOST_ROWS)
-    show_grid(first_rows, output)
+    show_with_note(first_rows, output)
     if grid.rows > MOST_ROWS:
         output.say(f"  ... and {grid.rows - MOST_ROWS:,} more rows; `--csv` and `--json` write all of them")
 

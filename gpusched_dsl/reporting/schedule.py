@@ -16,6 +16,7 @@ from gpusched_dsl.reporting.slot_clock import date_ranges
 FIRST = ("node", "node_type")  # group by these, in this order
 SUMMED = ("lasts", "cost")
 KEYS = ("node", "job", "uses")  # these do not wrap on a narrow terminal
+LEFT_OUT = ("costs", "rack", "node_type", "workers", "late", "lasts")  # there in this order, where room is lacking
 HEADINGS = {"lasts": "runs for", "late": "late by", SLOT_DATE: "date"}
 
 
@@ -49,7 +50,9 @@ def schedule(placed: Placement) -> Grid:
         if name in leading:
             texts = [t if row in starts else "" for row, t in enumerate(texts)]
         marks = [BAD if value else "" for value in values] if name == "late" else ()
-        columns.append(GridColumn(header, texts, right, wraps=not right and name not in KEYS, marks=marks))
+        optional = len(LEFT_OUT) - LEFT_OUT.index(name) if name in LEFT_OUT and name != names[0] else 0
+        wraps = not right and name not in KEYS
+        columns.append(GridColumn(header, texts, right, wraps=wraps, optional=optional, marks=marks))
     return Grid(tuple(columns), frozenset(starts))
 
 

@@ -127,6 +127,14 @@ def group_fairness(table: pl.DataFrame) -> dict[str, Number]:
     }
 
 
+# Below the tables of groups, once.
+LEGEND = (
+    "slowdown: completion / run time; bounded: run times count as at least 10 s",
+    "rho: completion / that on an equal share of the cluster; above 1 is worse",
+    "Jain's index: 1 if all are equal, 1 / n if one of n has everything",
+)
+
+
 def group_grid(table: pl.DataFrame, unit: str, most: int) -> Grid:
     """Return the groups with the most GPU hours as a table of texts."""
     attribute = table.columns[0]

@@ -15,7 +15,7 @@ from gpusched_dsl.language.text.numbers import (
 )
 from gpusched_dsl.online.run_record import EXPECTED
 from gpusched_dsl.reporting.grid import plain
-from gpusched_dsl.reporting.runs.groups import group_footer, group_grid
+from gpusched_dsl.reporting.runs.groups import LEGEND, group_footer, group_grid
 from gpusched_dsl.reporting.runs.metrics import is_fast_replay
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def tables_by_attribute(result: RunResult, most: int = MOST_GROUPS) -> list[str]
     for attribute in result.attributes:
         table = result.by(attribute)
         lines += ["", *plain(group_grid(table, result.unit, most), indent="").splitlines(), *group_footer(table, most)]
-    return lines
+    return [*lines, "", *LEGEND] if lines else []
 
 
 def _main_lines(result: RunResult) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ import pytest
 from run_texts import THREE_JOBS, ran, random_text
 
 from gpusched_dsl.reporting.runs.fairness import bounded_slowdowns, finish_time_fairness, jain
+from gpusched_dsl.reporting.runs.groups import LEGEND
 from gpusched_dsl.reporting.runs.summary import tables_by_attribute
 
 OWNED = """
@@ -63,7 +64,9 @@ def test_tables_by_owner(tmp_path: Path) -> None:
     assert result.fairness_by("owner")["jain_gpu_hours"] == pytest.approx(shares.sum() ** 2 / 3 / (shares**2).sum())
     lines = tables_by_attribute(result)
     assert lines[1].split()[:4] == ["owner", "jobs", "completion", "[h]"]
-    assert lines[-1].startswith("Jain's index: ")
+    assert lines[-5].startswith("Jain's index: ")
+    assert tuple(lines[-3:]) == LEGEND
+    assert all(len(line) <= 80 for line in LEGEND)
     assert all(len(line) <= 100 for line in lines)
     assert "... and 2 more" in tables_by_attribute(result, most=1)
     document = json.loads(result.json_text())
