@@ -186,7 +186,8 @@ def _show_contents(document: dict[str, Any], output: Output) -> None:
                 output.say(fill(", ".join(names), _WIDTH, initial_indent=f"  {kind:<12} ", subsequent_indent=" " * 15))
         for option in model["options"]:
             others = ", ".join(choice for choice in option["choices"] if choice != option["default"])
-            output.say_wrapped(f"  option       {option['name']} = {option['default']}{f' (or {others})' if others else ''}")
+            others = f" (or {others})" if others else ""
+            output.say_wrapped(f"  option       {option['name']} = {option['default']}{others}")
         output.say()
     if document["scenarios"]:
         show_grid(_scenario_grid(document["scenarios"]), output, indent="")
