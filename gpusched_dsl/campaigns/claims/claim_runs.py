@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from gpusched_dsl.campaigns.claims.claims import LIMITS, Claim
-from gpusched_dsl.campaigns.claims.powers import ROLE
 from gpusched_dsl.campaigns.tasks import DONE, FAILED, UNFINISHED, UNSOLVED
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.blocks.campaigns.constants import plain_text
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 from gpusched_dsl.language.units import UNITS
 
+ROLE, OF = "# role", "# of"  # columns; no names of factors or measures
 ABSOLUTE = (*LIMITS, "value", "order")  # kinds whose numbers are in the unit of the measure
 NOT_COUNTED = (*UNFINISHED, *UNSOLVED)  # neither costs nor times: a broken plan is not what the claim is about
 

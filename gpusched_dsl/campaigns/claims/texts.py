@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from gpusched_dsl.campaigns.claims.claim_runs import cells_of
+from gpusched_dsl.campaigns.claims.claim_runs import ROLE, cells_of
 from gpusched_dsl.campaigns.claims.claims import LIMITS, Claim
-from gpusched_dsl.campaigns.claims.powers import ROLE
 from gpusched_dsl.campaigns.claims.verdict import NOT_RUN, REPRODUCED, UNDECIDED, VERDICTS, Finding
 from gpusched_dsl.language.blocks.campaigns.constants import plain_text
 from gpusched_dsl.language.text.numbers import number_text
