@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite, isinf
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class EventLoop(SimulationLoop):
         if self.events >= self.config.most_events:
             self.warn("GSM7004", f"the run was stopped after {count_text(self.events, 'event')}")
             return "events"
-        if not np.isfinite(until) or self._is_stalled():
+        if not isfinite(until) or self._is_stalled():
             return self._end_reason()
         self.advance(until)
         why = self.process_events()
@@ -89,12 +90,12 @@ class EventLoop(SimulationLoop):
         """Return the time of the next event; infinite if there is none."""
         world = self.world
         times = [world.next_arrival()]
-        unfinished = bool(len(world.present()))
+        unfinished = world.has_present()
         if len(world.running):
             times.append(float(world.completions().min()))
         if unfinished:
             times += [self.nodes.next_change(), float(world.request.min(initial=np.inf))]
-            if np.isfinite(self.period):
+            if isfinite(self.period):
                 times.append(self.last_plan_time + self.period)
             times.append(self.setup.clock_times.next_after(self.clock_seen))
         return max(min(times), world.now)
@@ -102,7 +103,7 @@ class EventLoop(SimulationLoop):
     def _is_stalled(self) -> bool:
         """Whether only plans of the period or the clock are to come, and many of them have left all jobs waiting."""
         world, period = self.world, self.mean_period
-        if not np.isfinite(period) or len(world.running):
+        if not isfinite(period) or len(world.running):
             return False
         if world.now - world.last_change() < min(MOST_IDLE_PERIODS * period, self.most_idle):
             return False
@@ -130,23 +131,27 @@ class EventLoop(SimulationLoop):
             events.append("arrival")
         self.events += len(ended) + len(came)
         why = [event for event in events if self.online.replans_on(event)]
+        timed = self.timed_reasons(why)
+        self.events += timed.count("request") if events else len(timed)
+        return [*why, *timed]
+
+    def timed_reasons(self, why: list[str]) -> list[str]:
+        """Return what besides the events `why` requires a plan now: the period, the clock, requests of policies."""
+        world, found = self.world, []
         if self.period_is_over(why):
-            why.append("period")
-            self.events += not events
+            found.append("period")
         if self.take_clock_time(world.now):
-            why.append(CLOCK_TIME)
-            self.events += not events
+            found.append(CLOCK_TIME)
         if (world.request <= world.now + world.tolerance()).any():
-            why.append("request")
-            self.events += 1
-        return why
+            found.append("request")
+        return found
 
     def forget_period(self) -> None:
         """Let no period run without jobs: the first jobs that arrive are planned for at once.
 
         Clock times that pass without jobs need no plan.
         """
-        if not len(self.world.present()):
+        if not self.world.has_present():
             self.last_plan_time = -np.inf
             self.clock_seen = max(self.clock_seen, self.world.now - self.world.tolerance())
 
@@ -157,10 +162,10 @@ class EventLoop(SimulationLoop):
 
     def period_is_over(self, why: list[str]) -> bool:
         """Whether the period requires a plan: at once for the first jobs, if nothing else requires it."""
-        if not np.isfinite(self.period):
+        if not isfinite(self.period):
             return False
-        if np.isinf(self.last_plan_time):
-            return not why and bool(len(self.world.present()))
+        if isinf(self.last_plan_time):
+            return not why and self.world.has_present()
         return bool(self.world.now >= self.last_plan_time + self.period - self.world.tolerance())
 
     def handle_departures(self) -> None:
@@ -189,7 +194,7 @@ class EventLoop(SimulationLoop):
 
     def decide(self, why: tuple[str, ...]) -> PlanningResult | None:
         """Plan for the present jobs and put the plan into effect; return None without jobs."""
-        if not len(self.world.present()):
+        if not self.world.has_present():
             self.forget_period()
             return None
         result = self.plan(why)
@@ -203,7 +208,7 @@ class EventLoop(SimulationLoop):
         EventLoop.decide(self, why)
 
     def _end_reason(self) -> str:
-        if not len(self.world.present()):
+        if not self.world.has_present():
             return "finished"
         self.warn_stuck()
         return "stuck"

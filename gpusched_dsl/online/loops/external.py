@@ -10,13 +10,11 @@ from gpusched_dsl.online.data.past import CurrentPlan
 from gpusched_dsl.online.live.decisions import decision_of
 from gpusched_dsl.online.live.messages import Decided, Value
 from gpusched_dsl.online.loops.branching import independent_copy
-from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.event_check import Candidate
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.loops.external_run import ExternalLoop
 from gpusched_dsl.online.loops.planning_result import PlanningResult
 from gpusched_dsl.online.loops.setup import period_of
-from gpusched_dsl.online.simulation.world import RUNNING, WAITING
 
 
 @dataclass(eq=False)
@@ -49,12 +47,7 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
         if self._begins_anew():
             self.last_plan_time = -np.inf
         self._pending_reasons = []
-        if self.period_is_over(reasons):
-            reasons.append("period")
-        if self.take_clock_time(self.now):
-            reasons.append(CLOCK_TIME)
-        if (self.world.request <= self.now + self.world.tolerance()).any():
-            reasons.append("request")
+        reasons += self.timed_reasons(reasons)
         if reasons:
             self.forget()
         result = EventLoop.decide(self, (*why, *reasons)) if reasons else None
@@ -82,14 +75,7 @@ class ExternalEventLoop(ExternalLoop, EventLoop):
         """
         if not self.steps or self.current_plan is None:
             return None
-        there = np.isin(self.world.status, (WAITING, RUNNING))
-        plan = self.current_plan
-        for name, values in self.current_plan.values.items():
-            kept = np.ones(len(values.values), dtype=np.bool_)
-            for component, codes in zip(self.codes.components(name), values.codes, strict=True):
-                if component is not None and component.name == self.jobs_root:
-                    kept &= there[codes]
-            plan = plan.without(name, kept)
+        plan = self.without_departed(self.current_plan)
         if not len(self.world.present()):
             plan = CurrentPlan()
         return decision_of(self.steps[-1], plan, self.setup.kept_variables, self.codes)

@@ -41,7 +41,7 @@ from gpusched_dsl.online.planners.failures import OF_LIVE_PLANS, is_of_solving
 from gpusched_dsl.online.planners.protocol import Planner, PlanningRequest
 from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.realisation import realisation_of, redraw, stretch_beyond
-from gpusched_dsl.online.simulation.world import DONE, RUNNING
+from gpusched_dsl.online.simulation.world import DONE, RUNNING, WAITING
 
 P = TypeVar("P", bound=Planner | None)
 REHEARSAL = 1.0  # seconds at most for a plan that only shows whether planning succeeds
@@ -88,6 +88,17 @@ class ExternalLoop(SimulationLoop):
     def decision(self) -> Decided | None:
         """Return the decision in effect, without jobs that do not run any more; None before the first plan."""
         raise NotImplementedError
+
+    def without_departed(self, plan: CurrentPlan) -> CurrentPlan:
+        """Return a plan without the jobs that are not there any more."""
+        there = np.isin(self.world.status, (WAITING, RUNNING))
+        for name, values in plan.values.items():
+            kept = np.ones(len(values.values), dtype=np.bool_)
+            for component, codes in zip(self.codes.components(name), values.codes, strict=True):
+                if component is not None and component.name == self.jobs_root:
+                    kept &= there[codes]
+            plan = plan.without(name, kept)
+        return plan
 
     def next_due(self) -> float:
         """Return the time at which a plan or a change is due without a further event; infinite if there is none."""

@@ -18,7 +18,7 @@ from msgspec import UNSET, structs
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
-from gpusched_dsl.ir.arrays import Bools, Ints
+from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.text.counting import count_text
@@ -258,15 +258,7 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
         """
         if not self.steps or self.current_plan is None:
             return None
-        plan, world = self._shown, self.world
-        there = self._are_present(np.arange(len(world.status), dtype=np.int64))
-        for name, values in plan.values.items():
-            kept: Bools = np.ones(len(values.values), dtype=np.bool_)
-            for component, column in zip(self.codes.components(name), values.codes, strict=True):
-                if component is not None and component.name == self.jobs_root:
-                    kept &= there[column]
-            plan = plan.without(name, kept)
-        return self._described(plan)
+        return self._described(self.without_departed(self._shown))
 
     # --- events ------------------------------------------------------------------------------------------------------
 

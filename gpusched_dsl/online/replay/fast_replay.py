@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.language.checked_online import EXECUTION, TARDINESS
+from gpusched_dsl.language.checked_online import EXECUTION
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.replay.eligibility import (
@@ -24,7 +24,7 @@ from gpusched_dsl.online.replay.trace import ReplayedJobs
 from gpusched_dsl.online.replay.trace_reader import NoReplay, read_trace
 from gpusched_dsl.online.run_record import RunOutcome
 from gpusched_dsl.online.simulation.assignments import AllocationReader, Allocations
-from gpusched_dsl.online.simulation.world import DONE, FUTURE, WAITING
+from gpusched_dsl.online.simulation.world import DONE, FUTURE, WAITING, lateness
 from gpusched_dsl.policies.rows.problem import side_model
 
 SAME = 1e-9
@@ -121,9 +121,7 @@ def _fill_world(loop: EventLoop, entries: Allocations, start: Floats, end: Float
     if costs.any():
         ledger.add_jobs(EXECUTION, jobs, costs)
         ledger.share_places(EXECUTION, *_sums_by_place(entries.place, costs))
-    late = np.where(np.isfinite(world.due[jobs]), np.maximum(end - world.due[jobs], 0.0), 0.0)
-    if world.weight[jobs].any():
-        ledger.add_jobs(TARDINESS, jobs, world.weight[jobs] * late)
+    world.charge_tardiness(jobs, world.weight[jobs] * lateness(end, world.due[jobs]))
 
 
 def _sums_by_place(places: Ints, amounts: Floats) -> tuple[Ints, Floats]:

@@ -170,12 +170,12 @@ class RolloutFormulas:
         """The formula of a declared value that many rows share: it is evaluated once for each list of subscripts."""
         if not columns:
             alone = self.of(value, Frame(1, {}))
-            return lambda state: np.broadcast_to(alone(state), (1,))[0]
+            return lambda state: _column(alone(state), 1)[0]
         rows, which = np.unique(np.stack(list(columns.values())), axis=1, return_inverse=True)
         count = rows.shape[1]
         inner = self.of(value, Frame(count, dict(zip(columns, rows, strict=True))))
         place = which.reshape(size)
-        return lambda state: np.broadcast_to(inner(state), (count,))[place]
+        return lambda state: _column(inner(state), count)[place]
 
     def _of_job(self, expr: ParamRef, frame: Frame) -> Formula:
         """The fraction of work left, the service, or the shortest time of the job of each row."""
@@ -240,7 +240,7 @@ class RolloutFormulas:
         listed = _all(masks) if masks else None
 
         def extreme(state: JobStates) -> Floats:
-            values = np.broadcast_to(body(state), (len(parent),))
+            values = _column(body(state), len(parent))
             if listed is not None:
                 values = np.where(listed(state), values, empty)
             found = np.full(size, empty)
@@ -257,6 +257,11 @@ class RolloutFormulas:
             raise NotOnArrays(f"`{expr.span.text}` depends on the present jobs")
         codes = self.ev.domain(domain).columns()[0]
         return lambda state: float(np.count_nonzero(state.present[codes]))
+
+
+def _column(values: Any, rows: int) -> Any:
+    """Return values as an array over the rows: as they are if they have one for each (`broadcast_to` takes longer)."""
+    return values if np.shape(values) == (rows,) else np.broadcast_to(values, (rows,))
 
 
 def _present(job: Codes) -> Formula:
@@ -282,7 +287,7 @@ def _total(op: str, body: Formula, listed: Formula | None, parent: Codes, size: 
     """The sum of numbers, or the count of true conditions, of the rows of each parent."""
 
     def count(state: JobStates) -> Any:
-        values = np.broadcast_to(np.asarray(body(state), dtype=np.float64), (len(parent),))
+        values = _column(np.asarray(body(state), dtype=np.float64), len(parent))
         if op == "all":
             values = 1.0 - values
         if listed is not None:

@@ -196,32 +196,45 @@ class LightWorld(World):
 
     def left(self) -> Floats:
         """Return the fraction of the work of each job that is left."""
-        return np.clip(1.0 - self.done, TOLERANCE, 1.0)
+        left: Floats = np.minimum(np.maximum(1.0 - self.done, TOLERANCE), 1.0)
+        return left
 
     def place_jobs(self, node: Ints, way: Ints) -> None:
         """Put a plan into effect: the node of each job, NONE for jobs that wait, and its way."""
-        rollout, running = self.rollout, np.flatnonzero(node != NONE)
+        running = (node != NONE).nonzero()[0]
         self.status[self.running] = WAITING
         self.status[running] = RUNNING
         self.since[node != self.place] = self.now
-        self.place, self.way_of, self.running = node, way, running
-        chosen = way[running]
-        self.speed[running] = 1.0 / (rollout.full_time[chosen] * rollout.hours)
-        self.uses[running] = rollout.uses[chosen]
-        self.set_money_rate()
+        self.uses[running] = self.rollout.uses[way[running]]
+        self.place, self.way_of = node, way
+        self._run(running)
 
-    def set_money_rate(self) -> None:
-        """Set the money by time of all running jobs."""
+    def _run(self, running: Ints) -> None:
+        self.running = running
+        self._paces: Floats | None = None  # computed when it is asked for: a plan may follow first
+        self._money_rate: float | None = None
+
+    def pace(self, jobs: Ints) -> Floats:
+        """True work by time, of the running jobs."""
+        assert jobs is self.running
+        if self._paces is None:
+            rollout = self.rollout
+            self._paces = 1.0 / (rollout.full_time[self.way_of[jobs]] * rollout.hours) / self.stretch[jobs]
+        return self._paces
+
+    def money_rate(self) -> float:
+        """Return the money by time of all running jobs."""
         rollout, way = self.rollout, self.way_of[self.running]
         work = rollout.cluster.work
         if rollout.whole_nodes:
             _, first = np.unique(self.place[self.running], return_index=True)
-            self.money_rate = float(work.price[work.kind[way[first]]].sum()) / rollout.hours
-        else:
-            self.money_rate = float(work.rate[way].sum()) / rollout.hours
+            return float(work.price[work.kind[way[first]]].sum()) / rollout.hours
+        return float(work.rate[way].sum()) / rollout.hours
 
     def charge_time(self, passed: float) -> None:
-        self.money += passed * self.money_rate
+        if self._money_rate is None:
+            self._money_rate = self.money_rate()
+        self.money += passed * self._money_rate
 
     def charge_tardiness(self, jobs: Ints, amounts: Floats) -> None:
         self.money += float(amounts.sum())
@@ -231,8 +244,7 @@ class LightWorld(World):
 
     def remove_from_places(self, jobs: Ints) -> None:
         self.place[jobs] = NONE
-        self.running = self.running[self.status[self.running] == RUNNING]
-        self.set_money_rate()
+        self._run(self.running[self.status[self.running] == RUNNING])
 
 
 class LightLoop(EventLoop):

@@ -29,9 +29,10 @@ from gpusched_dsl.policies.workload import NEVER, NONE, Instructions, Schedule, 
 
 @dataclass(frozen=True, eq=False)
 class _Ranking:
-    """A line `choose` or `otherwise`: the way of each row, and its keys and conditions."""
+    """A line `choose` or `otherwise`: the way and the job of each row, and its keys and conditions."""
 
     way: Ints
+    job: Ints
     keys: tuple[Formula, ...]
     conditions: tuple[Formula, ...]
 
@@ -81,7 +82,7 @@ class LightPolicy:
         else:
             frame, _, way = lines.all_ways(self.queued)
         keys = tuple(_signed_key(self.formulas.of(k.value, frame), k.descending) for k in ranking.keys)
-        return _Ranking(way, keys, tuple(self.formulas.of(c, frame) for c in conditions))
+        return _Ranking(way, self.work.job[way], keys, tuple(self.formulas.of(c, frame) for c in conditions))
 
     def place(
         self, state: JobStates, time: Floats, runs: Bools, node: Ints, way: Ints, variation: Variation | None = None
@@ -147,7 +148,7 @@ class LightPolicy:
             table[ranking.way, column] = key(state)
         if variation is not None and ranking.keys:
             table[: len(variation.factor), 0] *= variation.factor
-        mask: Bools = state.present[self.work.job[ranking.way]]
+        mask: Bools = state.present[ranking.job]
         for condition in ranking.conditions:
             mask = mask & condition(state)
         listed[ranking.way] = mask

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.units import Unit, number_factor
+from gpusched_dsl.online.simulation.world import lateness
 from gpusched_dsl.policies.workload import Workload
 
 
@@ -40,7 +41,7 @@ class TerminalValue:
         starts = np.cumsum(counts) - counts
         way = np.repeat(self.first_way[jobs], counts) + np.arange(len(row)) - np.repeat(starts, counts)
         time = self.time[way] * left[row]
-        late = np.where(np.isfinite(due[row]), np.maximum(0.0, now + time - due[row]), 0.0)
+        late = lateness(now + time, due[row])
         cost = self.rate[way] * time + weight[row] * late
         found = np.zeros(len(jobs))
         if len(row):

@@ -137,6 +137,10 @@ class World:
         """Jobs that are there and not finished."""
         return np.flatnonzero((self.status == WAITING) | (self.status == RUNNING))
 
+    def has_present(self) -> bool:
+        """Whether a job is there and not finished."""
+        return len(self.running) > 0 or bool((self.status == WAITING).any())
+
     def unfinished(self) -> Ints:
         """Jobs that are there or will arrive, and are not finished."""
         to_come = (self.status == FUTURE) & np.isfinite(self.arrival)
@@ -199,10 +203,11 @@ class World:
 
     def complete(self) -> Ints:
         """Return jobs that have finished by now, and charge their tardiness."""
-        jobs = self.running
-        left = self.ends[jobs] - self.done[jobs]
-        over = (left <= TOLERANCE * np.maximum(1.0, self.ends[jobs])) | (left <= self.pace(jobs) * self.tolerance())
-        over &= self.blocked_until[jobs] <= self.now + self.tolerance()
+        jobs, near = self.running, self.tolerance()
+        ends = self.ends[jobs]
+        left = ends - self.done[jobs]
+        over = (left <= TOLERANCE * np.maximum(1.0, ends)) | (left <= self.pace(jobs) * near)
+        over &= self.blocked_until[jobs] <= self.now + near
         ended = jobs[over]
         self.finish(ended)
         return ended
@@ -215,8 +220,7 @@ class World:
         self.done[jobs] = np.minimum(self.done[jobs], self.ends[jobs])
         self.status[jobs] = DONE
         self.end[jobs] = self.now
-        late = np.where(np.isfinite(self.due[jobs]), np.maximum(self.now - self.due[jobs], 0.0), 0.0)
-        self.charge_tardiness(jobs, self.weight[jobs] * late)
+        self.charge_tardiness(jobs, self.weight[jobs] * lateness(self.now, self.due[jobs]))
         self.remove_from_places(jobs)
 
     def charge_tardiness(self, jobs: Ints, amounts: Floats) -> None:
@@ -391,6 +395,11 @@ OF_JOBS = (
     "delay_left", "due", "weight", "place", "kind", "way", "uses", "since", "first_start", "end", "request",
     "halt_cost",
 )  # fmt: skip
+
+
+def lateness(end: float | Floats, due: Floats) -> Floats:
+    """Return the time by which jobs end after they are due; 0 for jobs without a due time."""
+    return np.where(np.isfinite(due), np.maximum(end - due, 0.0), 0.0)
 
 
 def first_rows(plan: Allocations) -> Ints:
