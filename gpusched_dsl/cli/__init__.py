@@ -185,7 +185,7 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
         case _:
             from gpusched_dsl.cli.edges import edge_command
 
-            run = edge_command(name)
+            return edge_command(name)(options, output)
     return run(options, output)
 
 
