@@ -107,7 +107,7 @@ def our_arms(case: Case, fast: bool) -> list[Arm]:
 def is_there(module: str, root: Path) -> bool:
     """Whether a checkout has a module of the benchmarks: an earlier commit lacks later cases."""
     place = root.joinpath(*module.split("."))
-    return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
+    return place.with_suffix(".py").exists() or place.is_dir()
 
 
 class BothCommits:

@@ -36,9 +36,9 @@ VENDORED = {
     "temml": ("dist/temml.mjs",),
 }
 # The parts of gsdsl that need no data and no solver; models are importable as `gsdsl:...`.
-PARTS = ("language/**/*.py", "reporting/mathematics/*.py")
+PARTS = ("options/**/*.py", "language/**/*.py", "reporting/mathematics/*.py")
 DATA = {"grammar": "*", "models": "**/*.gsm"}
-MODULES = ("__init__.py", "version.py", "reporting/__init__.py")
+MODULES = ("__init__.py", "version.py")
 
 
 def page_block(page: str, before: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from gpusched_dsl.policies import kernels
+from benchmarks.packages import package_folders
 from gpusched_dsl.policies.kernels.compiled import Kernel
 
 CREATE = {
@@ -36,11 +35,13 @@ def _decorator(function: Function) -> str:
 
 def _all_kernels() -> dict[str, Function]:
     found = {}
-    for module in pkgutil.walk_packages(kernels.__path__, kernels.__name__ + "."):
-        for value in vars(importlib.import_module(module.name)).values():
+    folder = package_folders()["gpusched_dsl"]
+    for path in sorted((folder / "policies" / "kernels").rglob("*.py")):
+        name = ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(".__init__")
+        for value in vars(importlib.import_module(name)).values():
             function = _plain(value)
-            if function is not None and function.__module__ == module.name and "@compiled" in _decorator(function):
-                found[f"{module.name}.{function.__name__}"] = function
+            if function is not None and function.__module__ == name and "@compiled" in _decorator(function):
+                found[f"{name}.{function.__name__}"] = function
     return found
 
 

@@ -1,1 +1,0 @@
-"""CP-SAT of OR-Tools."""

@@ -1,1 +1,0 @@
-"""CVXPY, for convex problems."""

@@ -1,1 +1,0 @@
-"""LP and MPS files."""

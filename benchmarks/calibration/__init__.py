@@ -1,1 +1,0 @@
-"""How often estimates of the start hold, on a real trace."""

@@ -1,1 +1,0 @@
-"""The distance of heuristics to the proved optimum."""

@@ -1,1 +1,0 @@
-"""The greedy pass of capacity planning, compiled and as plain Python: `python -m benchmarks greedy greedy_drawn`."""

@@ -1,1 +1,0 @@
-"""Job shops and gangs on named nodes: intervals by each backend."""

@@ -1,1 +1,0 @@
-"""The overhead of the loop over time beside its plans: `python -m benchmarks online`."""

@@ -1,1 +1,0 @@
-"""The shipped day of price-aware training and inference, solved to a gap of 1 %."""

@@ -1,1 +1,0 @@
-"""A trace of many jobs through a strict queue: `python -m benchmarks replay`."""

@@ -1,1 +1,0 @@
-"""The tools that read a model, one per file; each runs in a process of its own."""

@@ -1,1 +1,0 @@
-"""Campaigns: grids of runs with content keys, their store, and the engines that execute them."""

@@ -1,1 +1,0 @@
-"""Published claims beside campaigns: as data, and with verdicts computed from results."""

@@ -1,1 +1,0 @@
-"""Analyses of expressions and problems: bounds, curvature, granularity."""

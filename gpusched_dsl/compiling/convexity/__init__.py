@@ -1,1 +1,0 @@
-"""Recognition of convex functions of several variables in sums of simpler terms."""

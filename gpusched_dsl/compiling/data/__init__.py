@@ -1,1 +1,0 @@
-"""The data of a scenario, bound to the declarations of its model."""

@@ -1,1 +1,0 @@
-"""Values of checked expressions over complete index domains."""

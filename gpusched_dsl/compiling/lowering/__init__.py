@@ -1,1 +1,0 @@
-"""Checked expressions to rows, columns and definitions of a problem."""

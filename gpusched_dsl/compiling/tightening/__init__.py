@@ -1,1 +1,0 @@
-"""Passes that strengthen the linear relaxation of a mixed-integer problem, or reduce the problem."""

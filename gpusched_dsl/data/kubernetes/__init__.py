@@ -1,1 +1,0 @@
-"""Objects of Kubernetes as JSON: their fields, quantities, and what pods request."""

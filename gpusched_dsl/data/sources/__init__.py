@@ -1,1 +1,0 @@
-"""Data files, databases and Python values to columns."""

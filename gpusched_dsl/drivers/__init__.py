@@ -1,1 +1,0 @@
-"""Drivers of real clusters: observations in, actions out, through the live loop."""

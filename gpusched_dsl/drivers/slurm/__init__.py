@@ -1,1 +1,0 @@
-"""Slurm: its jobs and nodes by the command line or by REST."""

@@ -1,1 +1,0 @@
-"""Engines execute tasks: local processes, Dask, Slurm."""

@@ -1,1 +1,0 @@
-"""Why a job runs where it runs: counterfactuals and traces of policies."""

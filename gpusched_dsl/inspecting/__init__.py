@@ -1,1 +1,0 @@
-"""A cluster without a model: its load, who waits and why, when jobs start, and what would help."""

@@ -1,1 +1,0 @@
-"""From a source to a snapshot, one file for each kind of source."""

@@ -1,1 +1,0 @@
-"""The parts of the class `Model` of `api.py`."""

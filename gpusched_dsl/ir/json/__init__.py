@@ -1,1 +1,0 @@
-"""Problems as JSON documents."""

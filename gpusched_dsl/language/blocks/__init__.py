@@ -1,1 +1,0 @@
-"""Checks of the blocks around models and scenarios: tests, policies, online blocks."""

@@ -1,1 +1,0 @@
-"""`online` blocks."""

@@ -1,1 +1,0 @@
-"""Which right-hand sides of `carry` hand a window over correctly."""

@@ -1,1 +1,0 @@
-"""Diagnostics: codes, places, help, and how they are shown."""

@@ -1,1 +1,0 @@
-"""The formatter: tokens in, the same tokens well spaced out."""

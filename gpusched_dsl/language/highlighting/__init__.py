@@ -1,1 +1,0 @@
-"""Highlighting of texts by others: classes of words, a TextMate grammar, a lexer for Pygments."""

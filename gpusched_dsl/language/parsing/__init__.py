@@ -1,1 +1,0 @@
-"""From text to tree: tokens, the LALR parser with recovery, the builder of the syntax tree."""

@@ -1,1 +1,0 @@
-"""The values of scenarios and settings for the sets and parameters of a model."""

@@ -1,1 +1,0 @@
-"""Numbers, counts and shortened source as text."""

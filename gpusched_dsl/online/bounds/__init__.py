@@ -1,1 +1,0 @@
-"""Lower bounds on the cost of a run."""

@@ -1,1 +1,0 @@
-"""The data of a run, and how it changes."""

@@ -1,1 +1,0 @@
-"""The durable record of a run."""

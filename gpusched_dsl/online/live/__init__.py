@@ -1,1 +1,0 @@
-"""Live runs: events in, decisions out."""

@@ -1,1 +1,0 @@
-"""The loops that drive a model over time."""

@@ -1,1 +1,0 @@
-"""Planners: policies and solvers."""

@@ -1,1 +1,0 @@
-"""Fast replay of complete runs, for policies with a constant order of the queue."""

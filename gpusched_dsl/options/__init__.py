@@ -1,1 +1,0 @@
-"""The options of all commands, methods and requests: one row each. Nothing heavy is imported here."""

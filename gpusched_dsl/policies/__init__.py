@@ -1,1 +1,0 @@
-"""Scheduling policies and their exact algorithms."""

@@ -1,1 +1,0 @@
-"""Policies for gangs: jobs whose workers run on several nodes at once."""

@@ -1,1 +1,0 @@
-"""Policies for any model with a placement."""

@@ -1,1 +1,0 @@
-"""Policies that append jobs to queues: the node of each job, and the order of each queue."""

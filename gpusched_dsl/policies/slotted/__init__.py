@@ -1,1 +1,0 @@
-"""Policies for decisions with slots: jobs on complete nodes together with services that must be served."""

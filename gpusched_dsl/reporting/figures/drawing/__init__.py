@@ -1,1 +1,0 @@
-"""Figures as PNG and SVG files, drawn by Matplotlib."""

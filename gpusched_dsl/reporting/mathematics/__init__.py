@@ -1,1 +1,0 @@
-"""A model as numbered mathematics with a notation table, in Markdown or LaTeX."""

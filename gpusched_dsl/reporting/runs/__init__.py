@@ -1,1 +1,0 @@
-"""Reports of a run over time: metrics, tables, bounds, JSON, pages."""

@@ -1,1 +1,0 @@
-"""From a `Problem` to a verified solution in its own terms."""

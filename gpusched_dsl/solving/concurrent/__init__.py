@@ -1,1 +1,0 @@
-"""Several solvers at once on one problem."""
