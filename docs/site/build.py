@@ -13,12 +13,12 @@ import shutil
 import sys
 from pathlib import Path
 
+from navigation import WRITTEN
 from sphinx.cmd.build import main as sphinx
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 START = ROOT / "docs" / "index.md"
-PAGES = ("docs/**/*.md", "models/**/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 PLAYGROUND = ROOT / "build" / "playground"  # by `make playground`
 FILES = ("docs/images/**/*.svg", "docs/images/**/*.png", "docs/schema/*.json", "LICENSE")
 
@@ -26,7 +26,7 @@ FILES = ("docs/images/**/*.svg", "docs/images/**/*.png", "docs/schema/*.json", "
 def collect(target: Path) -> None:
     """Copy the pages, and the files that they show or link, to a folder with the layout of the repository."""
     shutil.rmtree(target, ignore_errors=True)
-    for pattern in (*PAGES, *FILES):
+    for pattern in (*WRITTEN, *FILES):
         for found in ROOT.glob(pattern):
             if HERE not in found.parents and found != START:
                 copy = target / found.relative_to(ROOT)

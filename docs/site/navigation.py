@@ -89,6 +89,8 @@ SECTIONS: dict[str, list[str]] = {
         "CHANGELOG",
     ],
 }
+# The files of the pages.
+WRITTEN = ("docs/**/*.md", "models/**/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 # Titles shown beside the pages, if not their own.
 TITLES = {
     "docs/tutorial": "Tutorial",

@@ -79,6 +79,12 @@ def test_links_to_files_are_right() -> None:
         if not (page.parent / link).exists()
     ]
     assert wrong == []
+    inside = {path.resolve() for pattern in navigation.WRITTEN for path in ROOT.glob(pattern)}
+    for page in (page for page in pages if page.resolve() in inside):
+        for link in re.findall(r"\]\((?!https?:)([^)#:]+\.md)", without_blocks(page)):
+            if (page.parent / link).resolve() not in inside:
+                wrong.append(f"{page.relative_to(ROOT)}: {link} is no page of the site")
+    assert wrong == []
 
 
 def without_blocks(page: Path) -> str:
@@ -98,8 +104,7 @@ def test_links_to_sections_are_right() -> None:
         for name, anchor in re.findall(r"\]\((?!https?:)([^)#:]*)#([^)]*)\)", without_blocks(page)):
             target = page.parent / name if name else page
             text = target.read_text(encoding="utf-8")
-            anchors = {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
-            if anchor not in anchors.union(re.findall(r'<a id="([^"]+)">', text)):
+            if anchor not in {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}:
                 wrong.append(f"{page.relative_to(ROOT)}: {name}#{anchor}")
     assert wrong == []
 
