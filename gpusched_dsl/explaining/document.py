@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.reporting.document import finite
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice
 
 FORMAT = "gsdsl-explanation/1"
@@ -71,7 +71,7 @@ def explanation_document(data: Explanation) -> dict[str, Any]:
         "ray": None if data.ray is None or solved is None else _ray(solved, data.ray),
         "seconds": round(data.seconds, 6),
     }  # fmt: skip
-    return {key: _finite(value) for key, value in found.items()}
+    return {key: finite(value) for key, value in found.items()}
 
 
 def _decomposition(choice: DecompositionChoice) -> dict[str, Any]:
@@ -185,13 +185,3 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
 
 def _place(span: Span | None) -> dict[str, Any]:
     return {"file": None if span is None else span.source.name, "line": None if span is None else span.line}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(k): _finite(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
-    return value
