@@ -9,7 +9,6 @@ slot that is over. After the last planned slot the running jobs continue until t
 from __future__ import annotations
 
 import math
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -330,19 +329,11 @@ class ExternalSlotLoop(ExternalLoop, SlotLoop):
 
     def rehearsal_request(self) -> PlanningRequest:
         """Return the request of the plan at the next border: the present slot goes on as planned until then."""
-        names = (
-            "world", "base", "carrier", "codes", "instance", "window", "known_slots", "current_plan", "past",
-            "charged_until", "diagnostics",
-        )  # fmt: skip
-        before = {name: getattr(self, name) for name in names}
-        try:
-            self.world, self.diagnostics = deepcopy(self.world), self.diagnostics.copy()
-            self._grow(self.slot + self.window.lookahead)
-            self.world.advance(self.plan_time())
-            self.settle()
-            return self.request()[1]
-        finally:
-            vars(self).update(before)
+        other = independent_copy(self, type(self), self.config.seed)
+        other._grow(self.slot + self.window.lookahead)
+        other.world.advance(self.plan_time())
+        other.settle()
+        return other.request()[1]
 
     def charged_result(self, result: PlanningResult) -> PlanningResult:
         """Return the plan with the values that are known now: prices may have come after the plan."""
