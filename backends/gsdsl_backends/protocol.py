@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
@@ -117,6 +117,17 @@ class Silent:
     @property
     def stop_requested(self) -> bool:
         return False
+
+
+class StopMonitor(Silent):
+    """A monitor that stops a solve as `requested` says, and shows nothing: the bounds are those of another problem."""
+
+    def __init__(self, requested: Callable[[], bool]) -> None:
+        self._requested = requested
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._requested()
 
 
 class Session(Protocol):

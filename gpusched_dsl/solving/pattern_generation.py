@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +21,7 @@ from scipy import sparse
 from gpusched_dsl.compiling.interchangeable.assembling import AggregatedProblem, assemble
 from gpusched_dsl.compiling.interchangeable.parts import AggregatedComponent
 from gpusched_dsl.ir.arrays import Floats
+from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
@@ -75,15 +75,15 @@ def _solve_pooled(
         return small, replace(first, status=Status.INFEASIBLE, reason="", point=None)
     if first.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED):
         return small, first  # more patterns change nothing about that
-    if first.status is Status.INFEASIBLE and relaxation.value is not None and not clock.over:
+    if first.status is Status.INFEASIBLE and relaxation.value is not None and not clock.reason:
         first.close()
         every = relaxation.problem_within(np.inf)
         return every, solve_problem(every.problem, backend, clock.options(1.0), None, monitor)
     if first.point is None or first.objective is None or relaxation.value is None:
-        reason = first.reason or clock.reason
+        reason = first.reason or clock.reason or "patterns"
         return small, _conclude(replace(first, status=Status.LIMIT, reason=reason), relaxation.value, options)
     conclusion = _conclude(first, relaxation.value, options)
-    if conclusion.status is Status.OPTIMAL or clock.over or first.reason == "interrupt":
+    if conclusion.status is Status.OPTIMAL or clock.reason or first.reason == "interrupt":
         return small, conclusion
     value, size = sign * first.objective, abs(first.objective)
     limit = (value - options.gap * size - sign * relaxation.value) * (1 + 1e-9) + PRECISION * max(1.0, size)
@@ -100,32 +100,12 @@ def _solve_pooled(
     return wide, _conclude(second, sign * max(bounds), options)
 
 
-@dataclass
-class _Clock:
-    """The remaining time."""
+class _Clock(Deadline):
+    """The remaining time of a request."""
 
-    request: SolveOptions
-    monitor: Monitor | None
-
-    def __post_init__(self) -> None:
-        self.began = time.perf_counter()
-
-    @property
-    def remaining_seconds(self) -> float | None:
-        if self.request.time_limit is None:
-            return None
-        return max(0.0, self.request.time_limit - (time.perf_counter() - self.began))
-
-    @property
-    def over(self) -> bool:
-        return self.remaining_seconds == 0.0 or (self.monitor is not None and self.monitor.stop_requested)
-
-    @property
-    def reason(self) -> str:
-        """Why there was an end before a proof."""
-        if self.monitor is not None and self.monitor.stop_requested:
-            return "interrupt"
-        return "time" if self.remaining_seconds == 0.0 else "patterns"
+    def __init__(self, request: SolveOptions, monitor: Monitor | None) -> None:
+        super().__init__(request.time_limit, None if monitor is None else lambda: monitor.stop_requested)
+        self.request, self.monitor = request, monitor
 
     def options(self, share: float) -> SolveOptions:
         left = self.remaining_seconds
@@ -177,7 +157,7 @@ def _sift(
         return structs.replace(clock.options(1.0), extra=extra)
 
     for _ in range(MOST_ROUNDS):
-        if clock.over:
+        if clock.reason:
             break
         relaxed = _relax(aggregated.problem)
         solved = solve_problem(relaxed, LINEAR, options(), None, clock.monitor)

@@ -38,7 +38,7 @@ from gpusched_dsl.reporting.runs.summary import title
 from gpusched_dsl.solving.option_checks import check_options
 from gpusched_dsl.workflows.trials import run_in_turn
 from gsdsl_backends.interrupt import Control, CtrlC
-from gsdsl_backends.protocol import Silent
+from gsdsl_backends.protocol import StopMonitor
 
 Tell = Callable[[SimulationLoop], None]  # called at the start of a run and after every plan
 Stop = Callable[[], bool]
@@ -119,7 +119,7 @@ def _run_method(
     elif config.bound and outcome.online.window is not None:
         with CtrlC(control):
             base = with_real_values(workspace, config, outcome.online, outcome.base)
-            bound = relaxation_bound(result.history, base, monitor=_StopMonitor(wants_to_stop))
+            bound = relaxation_bound(result.history, base, monitor=StopMonitor(wants_to_stop))
         result = replace(result, given_bound=bound)
     elif config.bound:
         from gpusched_dsl.online.bounds.capacity_bound import capacity_bounds
@@ -183,17 +183,6 @@ def _verify_replay(outcome: RunOutcome, info: RunInfo, loop: EventLoop | SlotLoo
     added += () if difference is None else (difference,)
     info = replace(info, warnings=(*info.warnings, *errors, *added))
     return (replace(outcome, broken=simulated.broken) if difference is None else simulated), info
-
-
-class _StopMonitor(Silent):
-    """A monitor that ends a solver if `stop` returns True."""
-
-    def __init__(self, stop: Stop) -> None:
-        self._stop = stop
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._stop()
 
 
 def run_methods(

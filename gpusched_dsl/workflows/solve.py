@@ -31,9 +31,9 @@ from gpusched_dsl.solving.starts import NamedValues, point_from
 from gpusched_dsl.solving.unfinished import solution_without_problem
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
-from gpusched_dsl.workflows.start_from_options import InterruptedMonitor, start_from_options, starts_from_options
+from gpusched_dsl.workflows.start_from_options import start_from_options, starts_from_options
 from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with_plan
-from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
+from gsdsl_backends.protocol import Backend, Monitor, SolveOptions, StopMonitor
 
 WITHIN = 0.01
 
@@ -137,7 +137,7 @@ def solve_scenario(
                 with observer.working_context():
                     start, interrupted = start_from_options(built, method, options, monitor)
                 observer.begin("")
-                monitor = InterruptedMonitor() if interrupted else monitor
+                monitor = StopMonitor(lambda: True) if interrupted else monitor
             with observer.working_context(), limit(clock.rest_of(options.time_limit)):
                 solved, warnings = method.solve(built, options, start, monitor, before)
                 if config.bound:

@@ -19,18 +19,10 @@ from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.starts import NamedValues, entries_of_point
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.warm_start import Start
-from gsdsl_backends.protocol import Monitor, Silent, SolveOptions
+from gsdsl_backends.protocol import Monitor, SolveOptions
 
 SHARE = 0.5  # of the remaining time
 MOST_SECONDS = 60.0  # without a time limit
-
-
-class InterruptedMonitor(Silent):
-    """Ends a solve with its start: somebody wants the best point now."""
-
-    @property
-    def stop_requested(self) -> bool:
-        return True
 
 
 def starts_from_options(built: Built, method: Method, options: SolveOptions) -> bool:

@@ -25,7 +25,7 @@ from gpusched_dsl.ir.verify import verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gsdsl_backends.interrupt import Control, run_stoppable
-from gsdsl_backends.protocol import Capabilities, Exchange, Monitor, SolveOptions, SolverProgress
+from gsdsl_backends.protocol import Capabilities, Exchange, Monitor, SolveOptions, StopMonitor
 from gsdsl_backends.scip.exchange import PointExchange, include_exchange
 from gsdsl_backends.scip.loading import INFINITE, load, reaches_infinity, too_costly
 from gsdsl_backends.scip.options import apply_options, without_reductions
@@ -392,23 +392,9 @@ class ScipSession:
         return duals + 0.0, reduced + 0.0
 
 
-class _StopMonitor:
-    """Stops a solve as the monitor requests, but shows none of its bounds: they are those of another problem."""
-
-    def __init__(self, monitor: Monitor) -> None:
-        self._monitor = monitor
-
-    def progress(self, progress: SolverProgress) -> None:
-        pass
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._monitor.stop_requested
-
-
 def _silent(monitor: Monitor | None) -> Monitor | None:
     """The monitor of the solve of another problem."""
-    return None if monitor is None else _StopMonitor(monitor)
+    return None if monitor is None else StopMonitor(lambda: monitor.stop_requested)
 
 
 class _ProgressEvents(pyscipopt.Eventhdlr):

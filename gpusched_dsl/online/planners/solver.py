@@ -12,7 +12,7 @@ from gpusched_dsl.compiling.build import Built, Permissions
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation, aggregate
 from gpusched_dsl.compiling.lowering.fixing import PlanValues, nonzero_values
-from gpusched_dsl.ir.deadline import INTERRUPT, Deadline, StoppedEarly, active_deadline, limit
+from gpusched_dsl.ir.deadline import INTERRUPT, StoppedEarly, active_deadline, limit
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -22,7 +22,7 @@ from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.relabelling import relabel_values
 from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.solution import Solution
-from gsdsl_backends.protocol import Monitor, Silent, SolveOptions
+from gsdsl_backends.protocol import Monitor, SolveOptions, StopMonitor
 
 ATTEMPTS = 2
 NOT_IN_TIME = "not in time"
@@ -100,7 +100,7 @@ class SolverPlanner:
         try:
             with limit(seconds) as deadline:  # the limit covers what is built for this plan
                 built = build_from(request.instance, self.permissions, aggregated=self.aggregated)
-                monitor = self.monitor or DeadlineMonitor(deadline)
+                monitor = self.monitor or StopMonitor(lambda: deadline.is_interrupted)
                 solved, _ = solve_built(built, backend, options, request.running, monitor, before)
         except StoppedEarly as stopped:
             if stopped.reason == INTERRUPT:
@@ -134,17 +134,6 @@ class SolverPlanner:
     def close(self) -> None:
         if self._solution is not None:
             self._solution.close()
-
-
-class DeadlineMonitor(Silent):
-    """The monitor of a solver that is to stop with the work that it is part of."""
-
-    def __init__(self, deadline: Deadline) -> None:
-        self._deadline = deadline
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._deadline.is_interrupted
 
 
 def _interruption() -> BaseException:

@@ -49,20 +49,6 @@ class DecompositionClock:
 
 
 @dataclass(frozen=True, slots=True)
-class StopMonitor:
-    """The monitor of a partial solve: stops it with the complete solve, and reports nothing."""
-
-    watch: DecompositionClock
-
-    def progress(self, progress: SolverProgress) -> None:
-        pass
-
-    @property
-    def stop_requested(self) -> bool:
-        return self.watch.stop_requested
-
-
-@dataclass(frozen=True, slots=True)
 class BoundMonitor:
     """The monitor of an inner solve: stops it with the complete solve, and reports the better of the bounds."""
 

@@ -10,10 +10,10 @@ from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.column_generation import NO_SLACK, ColumnGeneration
 from gpusched_dsl.solving.decomposition.diving import BlockPlan, BlockPlanner
 from gpusched_dsl.solving.decomposition.mending import mend
-from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, StopMonitor
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.primal.any_point import find_any_point
 from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
-from gsdsl_backends.protocol import Backend, SolveOptions
+from gsdsl_backends.protocol import Backend, SolveOptions, StopMonitor
 
 # Column generation stops when its bound is this share of the gap asked for below the master, within these limits.
 SHARE_OF_GAP, TIGHTEST, LOOSEST = 0.1, 1e-7, 5e-4
@@ -75,7 +75,9 @@ class PlanSearch:
     def _budget(self, share: float) -> HeuristicBudget:
         """Return the budget of a search by the backend."""
         left = self.watch.remaining_seconds
-        return HeuristicBudget(MOST_SECONDS if left is None else share * left, StopMonitor(self.watch))
+        return HeuristicBudget(
+            MOST_SECONDS if left is None else share * left, StopMonitor(lambda: self.watch.stop_requested)
+        )
 
     def _find_any(self) -> None:
         """Find a feasible point, whatever it costs, if none is known."""

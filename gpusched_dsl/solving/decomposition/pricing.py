@@ -16,10 +16,10 @@ from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.solving.decomposition.blocks import BlockStructure
 from gpusched_dsl.solving.decomposition.lanes import LanePlanner
-from gpusched_dsl.solving.decomposition.monitor import DecompositionClock, StopMonitor
+from gpusched_dsl.solving.decomposition.monitor import DecompositionClock
 from gpusched_dsl.solving.decomposition.points import Points, join_points
 from gpusched_dsl.solving.decomposition.recognition import RecognisedBlocks, recognise_blocks
-from gsdsl_backends.protocol import Backend, SolveOptions
+from gsdsl_backends.protocol import Backend, SolveOptions, StopMonitor
 
 BLOCK_GAP = 1e-7  # blocks given to the backend are solved to this gap; the bound counts what is left of it
 HOPELESS = (Status.UNBOUNDED, Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
@@ -180,7 +180,7 @@ class _BackendBlock:
         options = SolveOptions(time_limit=None if left is None else max(left, 0.0), gap=BLOCK_GAP, threads=1)
         session = self._backend.open(problem)
         try:
-            return session.solve(options, monitor=None if watch is None else StopMonitor(watch))
+            return session.solve(options, monitor=None if watch is None else StopMonitor(lambda: watch.stop_requested))
         finally:
             session.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gsdsl_backends.protocol import Monitor, Silent, SolverProgress
+from gsdsl_backends.protocol import Monitor, Silent, SolverProgress, StopMonitor
 
 MOST_SECONDS = 60.0  # of a search, without a time limit
 
@@ -56,18 +56,4 @@ class HeuristicBudget:
 
     def share(self, part: float) -> HeuristicBudget:
         """Return a budget for a part of the remaining time."""
-        return HeuristicBudget(self.remaining_seconds * part, _StopMonitor(self))
-
-
-class _StopMonitor:
-    """Ignores progress, and passes requests to stop on."""
-
-    def __init__(self, budget: HeuristicBudget) -> None:
-        self._budget = budget
-
-    def progress(self, progress: SolverProgress) -> None:
-        pass
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._budget.stop_requested
+        return HeuristicBudget(self.remaining_seconds * part, StopMonitor(lambda: self.stop_requested))
