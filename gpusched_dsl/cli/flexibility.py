@@ -28,16 +28,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             "GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file"
         )
     check_targets(options.json, options.csv)
-    config = FlexibilityConfig(
-        event=options.event,
-        days=read_days(options.days),
-        probability=options.probability,
-        offers=options.offers,
-        steps=options.steps,
-        power=options.power,
-        notice=options.notice,
-        baseline=options.baseline,
-    )
+    config = FlexibilityConfig.of(vars(options), read_days(options.days))
     if options.scenario is None:
         options.scenario = config.days[0].scenario
     scenario = open_scenario(options, output)

@@ -19,7 +19,7 @@ from gpusched_dsl.solving.option_checks import as_flag
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Return 0 at the end of the events, even if the run can be resumed; 3 if a plan violates the model."""
-    for name in ("methods", "seeds", "replay", "json", "csv", "html", "figures", "bound", "why_gap"):
+    for name in ("methods", "seeds", "replay", "json", "csv", "html", "figures", "report", "bound", "why_gap"):
         if getattr(options, name, None):
             message = f"`{as_flag(name)}` is only for simulated runs, not for `--live`"
             raise CommandLineError("GSM6002", message, "remove one of them")

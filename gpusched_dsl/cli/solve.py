@@ -29,9 +29,10 @@ from gpusched_dsl.ir.deadline import READING, Deadline
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.text.numbers import seconds_text
+from gpusched_dsl.options.table import by_name
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.reporting.summary import size_text
-from gpusched_dsl.solving.option_checks import as_flag, solve_options
+from gpusched_dsl.solving.option_checks import as_flag, given_options, solve_options
 from gpusched_dsl.workflows.method import Method, SolverMethod, choose_method
 from gpusched_dsl.workflows.solve import SolveConfig, solve_compiled, solve_scenario
 
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     method = _method(instance, options)
     refuse_options("solve", vars(options), options.method, method.proves)
     if isinstance(instance, LoadedProblem):
-        _refuse_alternatives(options)
+        _refuse_for_problem(options)
     if options.show and not isinstance(instance, LoadedProblem):
         check_shown(options.show, instance.scenario.model)
     method.backend()  # starts its process
@@ -73,13 +74,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
     return exit_code(result)
 
 
-def _refuse_alternatives(options: argparse.Namespace) -> None:
-    """Refuse further solutions of a compiled problem, before a long solve."""
-    for name in ("alternatives", "options_of"):
-        if getattr(options, name) is not None:
-            message = (
-                f"`{as_flag(name)}` needs a `.gsm` file: a compiled problem has no interchangeable elements and jobs"
-            )
+def _refuse_for_problem(options: argparse.Namespace) -> None:
+    """Refuse options that a compiled problem cannot have, before a long solve."""
+    given = given_options("solve", vars(options))
+    for name, row in by_name("solve", "cli").items():
+        if name in given and "problem" in row.absent:
+            message = f"`{as_flag(name)}` needs a `.gsm` file: {row.absent['problem']}"
             raise CommandLineError("GSM6002", message, "solve the `.gsm` file")
 
 

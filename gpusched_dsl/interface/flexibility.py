@@ -66,16 +66,7 @@ class ModelFlexibility(ModelRuns):
             chosen = read_days(() if days is None else (str(days),))
         else:
             chosen = plain_days(day if isinstance(day, str) else _texts(day) for day in days)
-        config = FlexibilityConfig(
-            event=event,
-            days=chosen,
-            probability=float(probability),
-            offers=None if offers is None else tuple(float(offer) for offer in offers),
-            steps=int(steps),
-            power=power,
-            notice=None if notice is None else str(notice),
-            baseline=baseline,
-        )
+        config = FlexibilityConfig.of(values, chosen)
         checked = self._select(self._scenario(chosen[0].scenario if scenario is None else scenario, settings))
         return flexibility(checked, config, solver_named(method), solve_options(values), monitor=monitor)
 

@@ -32,6 +32,7 @@ PROBLEM_HELP = "a .gsm file, gsdsl:NAME for a shipped model, or a problem that `
 FILE_HELP = "a .gsm file, or gsdsl:NAME for a shipped model"
 FILES_HELP = ".gsm files or folders of them, or gsdsl:NAME for shipped models"
 ONLINE_HELP = "a .gsm file (or gsdsl:NAME) that has or imports an `online` block"
+NOTICE = JOB._replace(words="a number of slots, or a text such as `2h`")
 TOOL = f"{USUAL} assistant"
 AT_HELP = ", such as 11.7h, 11.7 in the unit of the run's clock, or '2026-10-29 15:00'"
 
@@ -144,8 +145,8 @@ COMMANDS = (
               "flexibility"),
     OptionRow("steps", COUNT, 4, "number of offers without --offers", "flexibility", title="the number of steps"),
     OptionRow("power", NAME, None, "the variable or `let` of the power by slot, if there are several", "flexibility"),
-    OptionRow("notice", TEXT, None, "slots (8) or time (2h) from the announcement to the event: earlier decisions are "
-              "those of the plan without the event (default: announced before the first slot)", "flexibility",
+    OptionRow("notice", NOTICE, None, "slots (8) or time (2h) from the announcement to the event: earlier decisions "
+              "are those of the plan without the event (default: announced before the first slot)", "flexibility",
               metavar="TIME"),
     OptionRow("baseline", NAME, None, "the policy or solver of the plan without the event, such as ValleyGreedy "
               "(default: --method, at least cost)", "flexibility"),

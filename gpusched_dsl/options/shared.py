@@ -16,7 +16,8 @@ BOUND = "(at most --time-limit or 60 seconds)"
 NO_PROOF = "does not prove that a plan is the best"
 NO_PLANS = {"relax": "a relaxation has no distinct plans"}
 ONE_RUN = "a journal records one run"
-ONE_PLAN = {"campaign": "a campaign stores one plan of each run"}
+ONE_PLAN = {"campaign": "a campaign stores one plan of each run",
+            "problem": "a compiled problem has no interchangeable elements and jobs"}  # fmt: skip
 ON_WORKERS = {"campaign": "a campaign runs on workers itself: `gsdsl campaign run --engine ENGINE --workers N`"}
 TRIED = f"{SOLVING} campaign"  # an option of a method that campaigns may vary
 LIMITS = f"{TRIED} test"
@@ -112,7 +113,8 @@ SHARED = (
     SEEDED.on("flexibility", "the random seed of the solver"),
     JUDGE,
     OptionRow("bound", FLAG, False, f"for a policy or search: also let the judge prove a bound {BOUND}", "solve",
-              f"{USUAL} campaign", with_proof="proves a bound itself"),
+              f"{USUAL} campaign", with_proof="proves a bound itself",
+              absent={"problem": "for a compiled problem no other solver proves a bound"}),
     OptionRow("bound", FLAG, False, f"let the judge prove a bound even if no method is a solver {BOUND}", "compare"),
     OptionRow("heuristic", kinds.SWITCH, "auto", "search for a good start before the solver (default: if the problem "
               "is large)", "solve compare", TRIED, title="the heuristic"),

@@ -73,7 +73,8 @@ def test_a_signature_has_the_options_of_the_table(verb: str, door: str) -> None:
         if not row.required and not row.place:
             assert parameter.default == row.default, name
         if row.kind.type in (bool, int, float, str) and row.kind.test is None and parameter.annotation is not Any:
-            assert row.kind.type.__name__ in str(parameter.annotation), name
+            written = {*re.findall(r"\b(?:bool|int|float|str)\b", str(parameter.annotation))}
+            assert written == {row.kind.type.__name__}, name
 
 
 def test_the_overloads_of_run_have_all_of_its_options() -> None:
@@ -280,3 +281,22 @@ def test_needs_and_reasons_are_those_of_the_rows() -> None:
 
 def test_every_line_of_a_notebook_is_a_command() -> None:
     assert NOTEBOOK.keys() <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("method", "flags", "name"),
+    [
+        ("highs", "--alternatives 2", "alternatives"),
+        ("highs", "--options-of j", "options-of"),
+        ("highs", "--alternatives 2 --within 5%", "alternatives"),
+        ("search", "--bound", "bound"),
+    ],
+)
+def test_a_compiled_problem_refuses_what_needs_its_model(
+    method: str, flags: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "m.json").write_bytes(gs.problem_to_json(gs.compile(TEXT)))
+    command = ["solve", str(tmp_path / "m.json"), "--method", method, "--time-limit", "20"]
+    assert main([*command, *flags.split()]) == 2
+    assert f"error[GSM6002]: `--{name}` needs a `.gsm` file: " in capsys.readouterr().err
+    assert main(command) == 0

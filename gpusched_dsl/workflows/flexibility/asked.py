@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -49,6 +50,15 @@ class FlexibilityConfig:
     power: str | None = None
     notice: str | None = None
     baseline: str | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], days: tuple[Day, ...]) -> FlexibilityConfig:
+        """Return the configuration with the values of options by their names in the table."""
+        given = {name: values[name] for name in cls.__dataclass_fields__}
+        offers, notice = given["offers"], given["notice"]
+        given["offers"] = None if offers is None else tuple(float(offer) for offer in offers)
+        given["notice"] = None if notice is None else str(notice)
+        return cls(**{**given, "days": days})
 
     def __post_init__(self) -> None:
         findings = []
