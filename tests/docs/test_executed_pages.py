@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from execute import execute, written
 
+from gpusched_dsl.cli import main
 from gpusched_dsl.language.pages import read_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 # Commands of each page with blocks `console`; those of the README are in test_readme_page.py.
-COMMANDS = {"tutorial": 9, "online": 4, "coming_from": 2, "estimates": 1, "recipes": 1}
+COMMANDS = {"tutorial": 9, "online": 4, "coming_from": 2, "estimates": 1, "recipes": 1, "result": 2}
 
 SMALL = """\
 `one.gsm`:
@@ -69,6 +70,23 @@ def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert executed("recipes", tmp_path) == COMMANDS["recipes"]
     text = (DOCS / "recipes.md").read_text(encoding="utf-8")
     assert len(list(tmp_path.glob("*.gsm"))) == text.count("\ntest ") + 1
+
+
+def test_what_a_solve_prints(tmp_path: Path) -> None:
+    results = list(execute(read_page("result").partition("\n- **status**")[0], tmp_path))
+    assert [result.agrees for result in results] == [True, True]
+    assert len(results) == COMMANDS["result"]
+
+
+@pytest.mark.slow
+def test_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sklearn", reason="the extra `predict` is not installed")
+    page = read_page("profiles")
+    command = next(line.split()[1:] for line in page.splitlines() if line.startswith("    gsdsl profile fit models/"))
+    monkeypatch.chdir(tmp_path)
+    assert main([str(DOCS.parent / word) if word.startswith("models/") else word for word in command]) == 0
+    printed = capsys.readouterr()
+    assert page.split("```\n", 2)[1].strip() == (printed.out + printed.err).strip()
 
 
 @pytest.mark.slow

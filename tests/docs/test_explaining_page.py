@@ -1,5 +1,6 @@
 """The diagnostics on docs/explaining.md are those that `gsdsl explain` prints."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,17 @@ def test_a_diagnostic_of_the_page(
     assert main(["explain", name]) == exit_code
     shown = f"error[{code}]" + PAGE.split(f"\nerror[{code}]", 1)[1].split("```", 1)[0]
     assert shown.strip() in "".join(capsys.readouterr())
+
+
+def test_what_is_said_of_aggregation(capsys: pytest.CaptureFixture[str]) -> None:
+    """One that is exact."""
+    (block,) = (text for text in re.findall(r"^```\n(.*?)^```$", PAGE, re.M | re.S) if "aggregated\n" in text)
+    assert main(["explain", "gsdsl:gavel_40_jobs.gsm"]) == 0
+    assert block in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_why_elements_are_not_aggregated(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = (text for text in re.findall(r"^```\n(.*?)^```$", PAGE, re.M | re.S) if "not aggregated" in text)
+    assert main(["explain", "gsdsl:price_aware/scenarios/day.gsm", "--scenario", "DayByNode"]) == 0
+    assert " ".join(block.split()) in " ".join(capsys.readouterr().out.split())
