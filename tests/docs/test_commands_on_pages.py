@@ -13,6 +13,7 @@ import pytest
 
 from gpusched_dsl.cli.arguments.parse import CommandLineError, parse
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.language.source_files import library_files, library_folder
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.open import setup_of
 from gpusched_dsl.online.run_config import RunConfig
@@ -53,6 +54,35 @@ def test_the_words_of_commands_exist() -> None:
             pass
     assert wrong == []
     assert len(checked) > 200
+
+
+def test_the_models_of_commands_exist() -> None:
+    """Shipped models by name or path; the scenario that a command names, too."""
+    wrong = []
+    for page, line in commands():
+        for word in shlex.split(line):
+            if word.startswith("gsdsl:") and word[6:7].islower():
+                found = [name for name in library_files(word) if name.endswith(".gsm")]
+                if not found:
+                    wrong.append(f"{page}: {line}")
+            elif re.fullmatch(r"models/\S*", word) and not (ROOT / word).exists():
+                wrong.append(f"{page}: {line}")
+    assert wrong == []
+
+
+def test_scenarios_of_commands_exist() -> None:
+    checked = 0
+    for page, line in commands():
+        found = re.search(r" (gsdsl:\S+\.gsm|models/\S+\.gsm)\b.* (?:--scenario|-s) (\w+)", line)
+        if found and (files := [ROOT / found[1]] if found[1].startswith("models") else library_paths(found[1])):
+            workspace = load_workspace(files[0], Diagnostics())
+            assert found[2] in workspace.scenarios, f"{page}: {line}"
+            checked += 1
+    assert checked >= 5
+
+
+def library_paths(name: str) -> list[Path]:
+    return [library_folder() / file for file in library_files(name) if file.endswith(".gsm")]
 
 
 RUNS = [
