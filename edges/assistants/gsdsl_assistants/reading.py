@@ -21,7 +21,7 @@ def titles() -> dict[str, str]:
 
 def page_text(page: str) -> str:
     """Return a page; raise CallRefused if there is none of this name."""
-    name = page.removeprefix("docs/").removesuffix(".md")
+    name = page.removeprefix("docs/").removeprefix("reference/").removesuffix(".md")
     try:
         return read_page(name)
     except KeyError:

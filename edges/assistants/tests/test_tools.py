@@ -94,6 +94,11 @@ def test_what_is_read_in_parts_is_complete() -> None:
     assert "".join(parts) == read_page("language")
 
 
+@pytest.mark.parametrize("name", ["errors", "docs/reference/errors.md", "tutorial", "docs/tutorial.md"])
+def test_pages_are_read_by_name_or_path(name: str) -> None:
+    assert reading.page_text(name) == read_page(name.rpartition("/")[2].removesuffix(".md"))
+
+
 def test_unknown_names_are_refused_with_a_hint() -> None:
     with pytest.raises(CallRefused, match="did you mean `language`"):
         reading.read("langauge")
