@@ -1,4 +1,7 @@
-"""Connected components of a graph that is given by its edges."""
+"""Connected components of a graph that is given by its edges.
+
+SciPy takes longer to load than a small solve takes in all, so it searches only graphs of 200,000 edges and more.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 D. Narayanan, K. Santhanam, F. Kazhamiaka, A. Phanishayee, M. Zaharia, Heterogeneity-Aware Cluster Scheduling Policies
 for Deep Learning Workloads (Gavel), OSDI 2020: the LP of section 4.1, and the priorities of section 5. Priorities are
 by job: what a job had on other types of node counts too.
+
+Shares and priorities are compared in six digits: a linear programme is no more exact, and rounding must not decide
+before the queue does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""SCIP behind the backend protocol. SCIP uses one thread for any options."""
+"""SCIP behind the backend protocol. SCIP uses one thread for any options.
+
+Products with a 0/1 factor become rows, as its linear part is better tested. Nonlinear problems with integers are
+solved again without presolve and propagation, which has found wrong optima of SCIP 10. Terms are added one by one: to
+read a CIP file takes a time that grows with the square of their number.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The order of declarations: each after its dependencies. Cycles are reported."""
+"""The order of declarations: each after its dependencies. Cycles are reported.
+
+The sort is our own: NetworkX gives the same order, but is loaded only where declarations need each other.
+"""
 
 from __future__ import annotations
 

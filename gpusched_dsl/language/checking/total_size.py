@@ -1,4 +1,7 @@
-"""Counts the statements that a check reads before it begins: each block is checked with all that it inherits."""
+"""Counts the statements that a check reads before it begins: each block is checked with all that it inherits.
+
+Statements are counted, not seconds, so a text is refused on every machine or on none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Every plan of a run, verified against the rows of the model before it takes effect."""
+"""Every plan of a run, verified against the rows of the model before it takes effect.
+
+Runs follow broken plans, since some policies break rows on purpose, but mark them everywhere and never compare their
+total; drivers refuse them. Activities of rows within bounds find what is broken for certain, propagation what is
+coupled by variables that a policy leaves open.
+"""
 
 from __future__ import annotations
 
