@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.placement import Placement
     from gpusched_dsl.solving.solution import ObjectiveResult, Solution
     from gpusched_dsl.solving.variants.alternatives import JobOption
+    from gpusched_dsl.solving.variants.same import InterchangeableSet
 
 MOST_SHOWN = 12  # differences of one solution on the terminal; files have all
 
@@ -45,21 +46,12 @@ class SolutionResult(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Interchangeable:
-    """A set with interchangeable elements: their names do not make solutions different."""
-
-    name: str
-    elements: int
-    classes: int
-
-
-@dataclass(frozen=True, eq=False)
 class Alternatives:
     """Distinct solutions from the best on, all within a share of its first objective.
 
-    `results` have the solutions; interchangeable elements are named so that few values differ from the first. `differ`
-    is in how many values of `distinct_by`. `complete`: it is proved that there are no others; otherwise `reason` is
-    `count` (there may be more), `time`, `interrupt` or another reason of a solver.
+    `results` have the solutions; elements of `interchangeable` sets are named so that few values differ from the first.
+    `differ` is in how many values of `distinct_by`. `complete`: it is proved that there are no others; otherwise
+    `reason` is `count` (there may be more), `time`, `interrupt` or another reason of a solver.
     """
 
     results: tuple[SolutionResult, ...]
@@ -67,7 +59,7 @@ class Alternatives:
     within: float
     distinct_by: tuple[str, ...]
     families: tuple[Family, ...]
-    interchangeable: tuple[Interchangeable, ...]
+    interchangeable: tuple[InterchangeableSet, ...]
     complete: bool
     reason: str
 
@@ -173,7 +165,7 @@ class Alternatives:
             "reason": self.reason,
             "distinct_by": list(self.distinct_by),
             "interchangeable": [
-                {"set": i.name, "elements": i.elements, "classes": i.classes} for i in self.interchangeable
+                {"set": i.name, "elements": len(i.of), "classes": i.classes} for i in self.interchangeable
             ],
             "solutions": [
                 {

@@ -16,7 +16,7 @@ from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.checked import CheckedModel, CheckedPlacement
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.reporting.alternatives import Alternatives, Interchangeable, Options
+from gpusched_dsl.reporting.alternatives import Alternatives, Options
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.variants.alternatives import find_alternatives, find_options
 from gpusched_dsl.solving.variants.same import CODE, Symmetry, check_distinct, choose_compared, interchangeable_sets
@@ -67,7 +67,7 @@ def with_alternatives(
             within,
             compared.names,
             compared.families,
-            tuple(Interchangeable(s.name, len(s.of), s.classes) for s in sets),
+            sets,
             found.complete,
             found.reason,
         ),
