@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.inspecting.inspection import ClusterInspection
     from gpusched_dsl.interface.inspections import inspect
     from gpusched_dsl.interface.live import LiveEventLoop
+    from gpusched_dsl.interface.model import Setting
     from gpusched_dsl.interface.problems import problem_from_json, problem_to_json, solve
-    from gpusched_dsl.interface.scenarios import Setting
     from gpusched_dsl.ir.definitions.base import Definition
     from gpusched_dsl.ir.distributions import Distribution
     from gpusched_dsl.ir.distributions.named import NamedDistribution
@@ -96,7 +96,7 @@ _HOMES = {
     "RunResult": "gpusched_dsl.reporting.runs.result",
     "SeedComparison": "gpusched_dsl.reporting.runs.seeds",
     "Session": "gsdsl_backends.protocol",
-    "Setting": "gpusched_dsl.interface.scenarios",
+    "Setting": "gpusched_dsl.interface.model",
     "Severity": "gpusched_dsl.language.diagnostics.diagnostic",
     "SolveOptions": "gsdsl_backends.protocol",
     "SolverError": "gpusched_dsl.language.diagnostics.errors",

@@ -1,12 +1,10 @@
-"""The part of a `Model` that runs its campaigns."""
+"""A campaign of a model: its runs executed, and its results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from gpusched_dsl.interface.flexibility import ModelFlexibility
 
 if TYPE_CHECKING:
     from gpusched_dsl.campaigns.campaign import CampaignProgress
@@ -83,27 +81,3 @@ def _texts(values: object) -> list[str]:
 
     several = values if isinstance(values, list | tuple | set | frozenset | range) else [values]
     return [plain_text(value) for value in several]
-
-
-class ModelCampaigns(ModelFlexibility):
-    """Campaigns."""
-
-    @property
-    def campaigns(self) -> tuple[str, ...]:
-        """Return the names of all campaigns, including those of imports."""
-        return tuple(self._workspace.campaigns)
-
-    def campaign(self, name: str | None = None) -> ModelCampaign:
-        """Return a campaign (the only one if None), ready to run.
-
-        Raises DiagnosticError with all errors of the campaign, GSM5311 if there is none of this name; ValueError after
-        `set`, because workers read the values of the text.
-        """
-        from gpusched_dsl.campaigns.plan import make_plan
-        from gpusched_dsl.solving.option_checks import check_values
-
-        check_values("campaigns", {"name": name})
-        if self._values.names:
-            names = ", ".join(f"`{name}`" for name in self._values.names)
-            raise ValueError(f"a campaign reads the values of the text, and {names} was set: state it in the scenario")
-        return ModelCampaign(make_plan(self._workspace, name, self._permissions))

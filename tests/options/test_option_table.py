@@ -17,7 +17,7 @@ from gpusched_dsl.cli import main
 from gpusched_dsl.cli.arguments.commands import COMMANDS, build_parser
 from gpusched_dsl.cli.completion import candidates
 from gpusched_dsl.interface.campaigns import ModelCampaign
-from gpusched_dsl.interface.runs import RunOptions
+from gpusched_dsl.interface.model import RunOptions
 from gpusched_dsl.language.blocks.campaigns.methods import options_for
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.options import table
