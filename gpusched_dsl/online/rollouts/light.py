@@ -35,6 +35,12 @@ from gpusched_dsl.policies.workload import NONE, tables_of
 NO_ARRIVALS = DrawnArrivals(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
+def fraction_left(world: World) -> Floats:
+    """Return the fraction of the work of each job that is left, where work is counted in jobs."""
+    left: Floats = np.minimum(np.maximum(1.0 - world.done, TOLERANCE), 1.0)
+    return left
+
+
 class LightFuture:
     """One future: the present jobs and the copies that arrive, with all that policies share.
 
@@ -54,29 +60,19 @@ class LightFuture:
         self.instance = instance
         if len(drawn.time):
             self.instance = instance_with_copies(loop, part, drawn, self.facts.fractions, self.facts.slopes)
-        present = part.kept[loop.jobs_root]
+        self.present, self.copied = part.kept[loop.jobs_root], drawn.template
+        self.count = len(self.present) + len(self.copied)
         self.copy = without_real_future(loop, future)
-        world, copied = self.copy.world, drawn.template
-        self.present, self.copied, self.count = present, copied, len(present) + len(copied)
-
-        def of_jobs(now: Floats, of_copies: Floats) -> Floats:
-            return np.concatenate((now[present], of_copies))
-
-        new = np.zeros(len(copied))
-        self.arrival = of_jobs(loop.world.arrival, drawn.time)
-        self.read_at = of_jobs(np.full(len(world.status), self.now), drawn.time)
-        self.since = world.since[present]
-        self.done = of_jobs(world.done, new)
-        self.left = np.clip(1.0 - self.done, TOLERANCE, 1.0)
+        self.world = self.copy.world
         ends, stretch = (
-            (world.ends[copied], world.stretch[copied])
+            (self.world.ends[self.copied], self.world.stretch[self.copied])
             if future.real or future.generated is not None
-            else self._of_copies(copied)
+            else self._of_copies(self.copied)
         )
-        self.ends, self.stretch = of_jobs(world.ends, ends), of_jobs(world.stretch, stretch)
-        self.attained = of_jobs(world.attained, new)
-        self.known_due = of_jobs(world.due, new + np.inf)
-        self.known_weight = of_jobs(world.weight, new)
+        self.world.keep_jobs(self.present)
+        self.world.grow(Realisation(drawn.time, np.ones(len(self.copied)), ends, stretch))
+        self.read_at = np.concatenate((np.full(len(self.present), self.now), drawn.time))
+        self.left = fraction_left(self.world)
         self.policies: dict[str, LightRollout] = {}
 
     def _of_copies(self, copied: Ints) -> tuple[Floats, Floats]:
@@ -105,7 +101,8 @@ class LightRollout:
         self.future = future
         loop, model = future.loop, policy.model
         limits = loop.base.limits
-        facts = {ARRIVED: future.arrival / future.policy_time, ATTAINED: future.attained / future.policy_time}
+        world, time = future.world, future.policy_time
+        facts = {ARRIVED: world.arrival / time, ATTAINED: world.attained / time}
         store = with_job_facts(policy, future.instance.store, limits, facts)
         self.cluster = cluster_for(policy, store, limits)
         work = self.cluster.work
@@ -122,9 +119,9 @@ class LightRollout:
         self.terminal = TerminalValue.of(work, future.left, lasts, loop.setup.clock)
         self.full_time = work.time / future.left[work.job]  # of all the work, in the unit of `lasts`
         self.uses = work.size / work.parts
-        set_now = ~(np.isinf(future.known_due) & (future.known_weight == 0))
-        self.due = np.where(set_now, future.known_due, future.read_at + work.due * self.hours)
-        self.weight = np.where(set_now, future.known_weight, work.weight / self.hours)
+        unknown = world.have_no_due_time(np.arange(future.count))
+        self.due = np.where(unknown, future.read_at + work.due * self.hours, world.due)
+        self.weight = np.where(unknown, work.weight / self.hours, world.weight)
         self._check_copies(work.due * self.hours)
         self.whole_nodes = loop.online.charged == "nodes"
 
@@ -182,22 +179,13 @@ class LightWorld(World):
     """The jobs of one rollout: of their places it has the node and the way of each, of their costs only the sum."""
 
     def __init__(self, rollout: LightRollout, node: Ints, way: Ints) -> None:
-        future = rollout.future
-        super().__init__(Realisation(future.arrival, np.ones(future.count), future.ends, future.stretch), 0, 0, 0)
-        self.rollout = rollout
-        self.now = future.now
-        self.done, self.attained = future.done.copy(), future.attained.copy()
-        self.due, self.weight = rollout.due, rollout.weight
-        present = len(future.present)
-        self.status[:present] = WAITING
-        self.since[:present] = future.since
-        self.money = 0.0
+        vars(self).update(vars(rollout.future.world))
+        for name in ("status", "done", "attained", "since", "end", "uses", "request"):
+            setattr(self, name, getattr(self, name).copy())
+        self.rollout, self.due, self.weight, self.money = rollout, rollout.due, rollout.weight, 0.0
+        self.status[self.status == RUNNING] = WAITING
+        self.running, self.place = np.zeros(0, dtype=np.int64), np.full(len(node), NONE)
         self.place_jobs(node, way)
-
-    def left(self) -> Floats:
-        """Return the fraction of the work of each job that is left."""
-        left: Floats = np.minimum(np.maximum(1.0 - self.done, TOLERANCE), 1.0)
-        return left
 
     def place_jobs(self, node: Ints, way: Ints) -> None:
         """Put a plan into effect: the node of each job, NONE for jobs that wait, and its way."""
@@ -266,7 +254,7 @@ class LightLoop(EventLoop):
         if not present.any():
             self.forget_period()
             return
-        rollout, left = self.rollout, world.left()
+        rollout, left = self.rollout, fraction_left(world)
         state = JobStates(world.now, left, world.attained, present)
         time = rollout.full_time * left[rollout.cluster.work.job]
         plan = rollout.policy.place(state, time, world.place != NONE, world.place, world.way_of, self.variation)
@@ -284,5 +272,5 @@ class LightLoop(EventLoop):
         world, rollout, future = self.world, self.rollout, self.rollout.future
         over = self.run_to(future.until)
         jobs = world.present()
-        rest = rollout.terminal.costs(jobs, world.left()[jobs], world.now, world.due[jobs], world.weight[jobs])
+        rest = rollout.terminal.costs(jobs, fraction_left(world)[jobs], world.now, world.due[jobs], world.weight[jobs])
         return future_cost(world, np.arange(len(future.present)), future.now, over, world.money, rest)
