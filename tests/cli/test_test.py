@@ -155,7 +155,7 @@ def test_what_a_plan_does_not_meet(gsdsl: Run, rented: Callable[..., Path]) -> N
 @pytest.mark.parametrize(
     ("method", "code"),
     [("Greedy (judge = 3)", "GSM1603"), ("Greedy (judge = hihgs)", "GSM4001"), ("Elsewhere", "GSM4016"),
-     ("Greedy (seed = 0.5)", "GSM6003"), ("Greedi", "GSM1602")],
+     ("Greedy (seed = 0.5)", "GSM1603"), ("Greedi", "GSM1602")],
 )  # fmt: skip
 def test_methods_that_cannot_plan(gsdsl: Run, rented: Callable[..., Path], method: str, code: str) -> None:
     done = gsdsl("test", rented(f"test T {{ solve Small with {method}; expect total >= 0; }}"))
