@@ -23,11 +23,11 @@ import json, sys, time
 import gpusched_dsl as gs
 path, method, wait = sys.argv[1], sys.argv[2], float(sys.argv[3])
 model = gs.load(path)
-cost = model.solve(method=method).objective
+cost = model.solve(method=method, reasons=False).objective
 print(json.dumps([cost, time.process_time(), time.time()]), flush=True)
 def again():
     cpu = time.process_time()
-    assert model.solve(method=method).objective == cost
+    assert model.solve(method=method, reasons=False).objective == cost
     return time.process_time() - cpu
 print(json.dumps(again()))
 from gpusched_dsl.policies.kernels.drawing import draw_passes

@@ -23,12 +23,12 @@ GAP = 1e-4
 def run(folder: Path, lap: Lap, way: str) -> dict[str, float]:
     states = sorted((f for f in folder.iterdir() if f.is_dir()), key=lambda f: int(f.name))
     model = load(states[0] / "synthetic.gsm")
-    check(model.solve(gap=GAP, second_opinion=False))
+    check(model.solve(gap=GAP, second_opinion=False, reasons=False))
     lap("first")
     for state in states[1:]:
         if way == "scratch":
             with load(state / "synthetic.gsm") as fresh:
-                result = fresh.solve(gap=GAP, second_opinion=False)
+                result = fresh.solve(gap=GAP, second_opinion=False, reasons=False)
         else:
             jobs, times = pl.read_csv(state / "instance_jobs.csv"), pl.read_csv(state / "instance_times.csv")
             lap("tables")
