@@ -18,12 +18,12 @@ from tempfile import TemporaryDirectory
 from benchmarks.inspect_cluster import made_cluster
 from benchmarks.side_rows import planned
 from gpusched_dsl.compiling.build import Permissions, build, check_solvable
-from gpusched_dsl.inspecting.queue_simulation import QueueRule, present_state, simulate
-from gpusched_dsl.inspecting.written_model import model_folder
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.policies.library import policy_named
+from gsdsl_clusters.inspecting.queue_simulation import QueueRule, present_state, simulate
+from gsdsl_clusters.inspecting.written_model import model_folder
 
 
 def main() -> None:

@@ -14,12 +14,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpusched_dsl.drivers.drive import DriveOptions, drive
-from gpusched_dsl.drivers.protocol import Action, Observation
-from gpusched_dsl.drivers.settings import read_settings
-from gpusched_dsl.drivers.slurm.observe import FIELDS, observation_of
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
+from gsdsl_clusters.drivers.drive import DriveOptions, drive
+from gsdsl_clusters.drivers.protocol import Action, Observation
+from gsdsl_clusters.drivers.settings import read_settings
+from gsdsl_clusters.drivers.slurm.observe import FIELDS, observation_of
 
 NODES, GPUS, EPOCH = 100, 8, 1_800_000_000
 MODEL = f"""import "gsdsl:trace_replay/policies.gsm";

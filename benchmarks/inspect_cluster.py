@@ -16,11 +16,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.inspecting.inspection import inspect
-from gpusched_dsl.inspecting.past_state import state_at
-from gpusched_dsl.inspecting.queue_simulation import QueueRule, past, simulate
-from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, NODE_COLUMNS, ClusterSnapshot, SnapshotState, complete
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
+from gsdsl_clusters.inspecting.inspection import inspect
+from gsdsl_clusters.inspecting.past_state import state_at
+from gsdsl_clusters.inspecting.queue_simulation import QueueRule, past, simulate
+from gsdsl_clusters.inspecting.snapshot import JOB_COLUMNS, NODE_COLUMNS, ClusterSnapshot, SnapshotState, complete
 
 TYPES = np.array(["a100", "h100", "v100"])
 SHAPES = np.array([(1, 1), (2, 1), (4, 1), (8, 1), (8, 2), (8, 4), (8, 16)])  # GPUs on each node, nodes

@@ -64,7 +64,7 @@ def write_records(path: Path, rows: int) -> None:
 def measure(rows: int) -> tuple[float, float, float]:
     """CPU seconds of reading and of the whole command, and the peak of its memory (GiB)."""
     from gpusched_dsl.data.sources.files import FileLimits
-    from gpusched_dsl.inspecting.reading import read_snapshot
+    from gsdsl_clusters.inspecting.reading import read_snapshot
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sacct.txt"

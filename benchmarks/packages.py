@@ -24,3 +24,10 @@ def sources(root: Path = ROOT) -> list[Path]:
 def search_path(root: Path = ROOT) -> str:
     """Return what `PYTHONPATH` needs to import the packages of a checkout, and its benchmarks."""
     return os.pathsep.join(map(str, dict.fromkeys((root, *(f.parent for f in package_folders(root).values())))))
+
+
+def file_of_test(name: str) -> Path:
+    """Return the place of `cli/test_usage.py`, below `tests/`, or of `service/test_service.py`, that of an edge."""
+    first, _, rest = name.partition("/")
+    edge = ROOT / "edges" / first / "tests"
+    return edge / rest if edge.is_dir() else ROOT / "tests" / name

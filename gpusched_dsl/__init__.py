@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gpusched_dsl.data.formats.shape import Dropped, Format, FormatTable, Raw
     from gpusched_dsl.data.sources.settings_file import read_settings
     from gpusched_dsl.explaining.explanation import Explanation
-    from gpusched_dsl.inspecting.inspection import ClusterInspection
-    from gpusched_dsl.interface.inspections import inspect
     from gpusched_dsl.interface.live import LiveEventLoop
     from gpusched_dsl.interface.model import Setting
     from gpusched_dsl.interface.problems import problem_from_json, problem_to_json, solve
@@ -54,12 +52,13 @@ if TYPE_CHECKING:
     from gpusched_dsl.workflows.why import DecisionExplanation
     from gsdsl_backends.exporters import Exporter
     from gsdsl_backends.protocol import Backend, Capabilities, Monitor, Session, SolveOptions, SolverProgress
+    from gsdsl_clusters.inspecting.inspection import ClusterInspection
+    from gsdsl_clusters.python import inspect
 
 _HOMES = {
     "Analysis": "gpusched_dsl.compiling.passes.steps",
     "Backend": "gsdsl_backends.protocol",
     "Capabilities": "gsdsl_backends.protocol",
-    "ClusterInspection": "gpusched_dsl.inspecting.inspection",
     "Comparison": "gpusched_dsl.reporting.comparison",
     "DataError": "gpusched_dsl.language.diagnostics.errors",
     "DecisionExplanation": "gpusched_dsl.workflows.why",
@@ -106,7 +105,6 @@ _HOMES = {
     "Target": "gpusched_dsl.compiling.passes.steps",
     "UsageError": "gpusched_dsl.language.diagnostics.errors",
     "compile": "gpusched_dsl.api",
-    "inspect": "gpusched_dsl.interface.inspections",
     "load": "gpusched_dsl.api",
     "loads": "gpusched_dsl.api",
     "paired_differences": "gpusched_dsl.reporting.paired_differences",
@@ -115,6 +113,9 @@ _HOMES = {
     "read_settings": "gpusched_dsl.data.sources.settings_file",
     "solve": "gpusched_dsl.interface.problems",
 }
+
+# Of packages beside the core, which loads them by entry points.
+_OF_EDGES = {"ClusterInspection", "inspect"}
 
 __all__ = [
     "Analysis",
@@ -181,22 +182,20 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """The public names, imported when they are first used."""
     home = _HOMES.get(name)
-    if home is None:
+    if name in _OF_EDGES:
+        value = _import_module("gpusched_dsl.language.entry_points").load_own("gpusched_dsl.names", name)
+    elif home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(_import_module(home), name)
+    else:
+        value = getattr(_import_module(home), name)
     globals()[name] = value
     return value
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Add `%%gsm` and `%gsm` to IPython and Jupyter: `%load_ext gpusched_dsl`."""
-    from gpusched_dsl.language.entry_points import own_entry_point
-
-    point = own_entry_point("gpusched_dsl.notebook", "magics")
-    if point is None:
-        raise ImportError("gsdsl has no magics for notebooks here: install it again")
-    point.load()(shell)
+    _import_module("gpusched_dsl.language.entry_points").load_own("gpusched_dsl.notebook", "magics")(shell)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_OF_EDGES})

@@ -301,7 +301,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_solve(
 
 
 def test_a_driver(installed: Path, tmp_path: Path) -> None:
-    code = """from gpusched_dsl.drivers.registry import driver, driver_names
+    code = """from gsdsl_clusters.drivers.registry import driver, driver_names
 print("shelf" in driver_names(), driver("shelf")({"gpus": 3}).observe().nodes["shelf"].gpus)"""
     assert run(installed, tmp_path, "-c", code).strip() == "True 3"
 

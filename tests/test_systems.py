@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.packages import sources
+from benchmarks.packages import package_folders, sources
 from gpusched_dsl.data.sources.writing import write_text
-from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
 from gpusched_dsl.engines.child import Child
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.planners.program_process import ProgramProcess
+from gsdsl_clusters.drivers.slurm.cluster import SlurmCluster
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sources()
@@ -143,7 +143,7 @@ def test_texts_have_an_encoding() -> None:
     """The usual one of Windows is not UTF-8."""
     words = ["check", "--isolated", "--preview", "--select", "PLW1514", "-q", "--output-format", "concise"]
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", *words, "gpusched_dsl", "backends", "benchmarks", "docs"],
+        [sys.executable, "-m", "ruff", *words, *package_folders().values(), "benchmarks", "docs"],
         cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gpusched_dsl.inspecting.past_state import times_to_ask
-from gpusched_dsl.inspecting.queue_simulation import QueueRule, past, simulate
-from gpusched_dsl.inspecting.snapshot import JOB_COLUMNS, NODE_COLUMNS, ClusterSnapshot, complete, frame
-from gpusched_dsl.inspecting.starts import QueueOrder, past_cases, recent_drift
 from gpusched_dsl.language.text.numbers import percent_text
 from gpusched_dsl.online.rollouts.calibration import Calibration, calibrate
+from gsdsl_clusters.inspecting.past_state import times_to_ask
+from gsdsl_clusters.inspecting.queue_simulation import QueueRule, past, simulate
+from gsdsl_clusters.inspecting.snapshot import JOB_COLUMNS, NODE_COLUMNS, ClusterSnapshot, complete, frame
+from gsdsl_clusters.inspecting.starts import QueueOrder, past_cases, recent_drift
 
 SIZE = 8  # GPUs of a node; larger jobs are left out
 HOUR = 3600.0

@@ -7,7 +7,7 @@ import numpy as np
 import gpusched_dsl as gs
 from benchmarks.defragmentation.rules import Change
 from benchmarks.defragmentation.snapshots import AWAY, GPUS, Snapshot
-from gpusched_dsl.drivers.move_order import JobMove, order_moves
+from gsdsl_clusters.drivers.move_order import JobMove, order_moves
 
 
 def load(snapshot: Snapshot) -> gs.Model:

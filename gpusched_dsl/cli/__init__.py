@@ -164,10 +164,6 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
             from gpusched_dsl.cli.profile import run
         case "run":
             from gpusched_dsl.cli.run import run
-        case "inspect":
-            from gpusched_dsl.cli.inspect import run
-        case "drive":
-            from gpusched_dsl.cli.drive import run
         case "estimate":
             from gpusched_dsl.cli.estimate import run
         case "why":

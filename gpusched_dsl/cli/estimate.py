@@ -35,9 +35,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     with watch_progress(output, show=output.shows_progress) as watch:
         watch.begin("running")
         if settings is not None:
-            from gpusched_dsl.drivers.live_estimate import estimate_driven
+            from gpusched_dsl.cli.edges import cluster_function
 
-            result = estimate_driven(
+            result = cluster_function("estimate")(
                 workspace, settings, options.job, samples=options.samples, changes=changes,
                 arrivals=not options.no_arrivals, stop=lambda: watch.stop_requested,
                 report=lambda warning: output.report([warning]),

@@ -22,10 +22,10 @@ from gpusched_dsl.language.workspace import Workspace, load_workspace
 from gpusched_dsl.solving.option_checks import as_flag, given_options, option_diagnostics
 
 if TYPE_CHECKING:
+    from gpusched_dsl.cli.edges import ClusterSettings
     from gpusched_dsl.cli.output import Output
     from gpusched_dsl.compiling.interchangeable.aggregate import Aggregation
     from gpusched_dsl.compiling.provenance import Provenance
-    from gpusched_dsl.drivers.settings import DriveSettings
     from gpusched_dsl.ir.problem import Problem
     from gpusched_dsl.online.run_config import RunConfig
 
@@ -98,14 +98,15 @@ def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenar
     )
 
 
-def cluster_settings(path: Path, at: object) -> DriveSettings:
+def cluster_settings(path: Path, at: object) -> ClusterSettings:
     """Return the settings of a cluster file: it chooses the run, and the time is now, so there is no `--at`."""
-    from gpusched_dsl.drivers.settings import read_settings
+    from gpusched_dsl.cli.edges import cluster_function
 
     if at is not None:
         message = "`--at` is only for simulated runs: the answer for a cluster file is for now"
         raise CommandLineError("GSM6002", message, "remove it")
-    return read_settings(path)[0]
+    settings: ClusterSettings = cluster_function("settings")(path)[0]
+    return settings
 
 
 def read_workspace(path: Path, allow_outside: bool, output: Output) -> Workspace:

@@ -32,9 +32,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     with watch_progress(output, show=output.shows_progress) as watch:
         solver = VariantSolver(judge, options.patience, watch)
         if settings is not None:
-            from gpusched_dsl.drivers.live_estimate import explain_driven
+            from gpusched_dsl.cli.edges import cluster_function
 
-            explanation = explain_driven(
+            explanation = cluster_function("why")(
                 workspace, settings, options.job, solver=solver,
                 report=lambda warning: output.report([warning]),
             )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import importlib.metadata
@@ -18,6 +18,14 @@ _DISTRIBUTION = "gpusched-dsl"
 def own_entry_point(group: str, name: str) -> importlib.metadata.EntryPoint | None:
     """Return an entry point of gsdsl itself; None if its installed metadata has none of this name."""
     return own_entry_points(group).get(name)
+
+
+def load_own(group: str, name: str) -> Any:
+    """Load an entry point of gsdsl itself; raise ImportError if the installed metadata lack it."""
+    point = own_entry_point(group, name)
+    if point is None:
+        raise ImportError(f"gsdsl is installed without `{name}` of `{group}`: install it again")
+    return point.load()
 
 
 @cache

@@ -24,7 +24,7 @@ model M {
 }
 scenario S for M { table Jobs: gain = a .25 b .5 c 1; }
 """
-RECORDS = Path(__file__).parents[1] / "inspecting" / "records" / "week.txt"
+RECORDS = Path(__file__).parents[2] / "edges" / "clusters" / "tests" / "inspecting" / "records" / "week.txt"
 REPLAY = """
 import "gsdsl:trace_replay/tests/queues.gsm";
 scenario Pool for TraceReplay {

@@ -70,7 +70,7 @@ def learn() -> None:
 
 
 def reach_kubernetes() -> None:
-    from gpusched_dsl.drivers.kubernetes.api import _sender
+    from gsdsl_clusters.drivers.kubernetes.api import _sender
 
     _sender(None, None, 1.0)
 

@@ -99,7 +99,7 @@ def shown(command: str, folder: Path) -> tuple[list[str], str]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    week = ROOT / "tests" / "inspecting" / "records" / "week.txt"
+    week = ROOT / "edges" / "clusters" / "tests" / "inspecting" / "records" / "week.txt"
     (tmp_path / "week.txt").write_bytes(week.read_bytes())
     (tmp_path / "campaign.gsm").write_text(CAMPAIGN, encoding="utf-8")
     (tmp_path / "wide.gsm").write_text(WIDE, encoding="utf-8")

@@ -11,9 +11,9 @@ import pytest
 
 from gpusched_dsl.data.formats.registry import reader
 from gpusched_dsl.data.formats.shape import Raw
-from gpusched_dsl.data.kubernetes.requests import pod_requests
-from gpusched_dsl.data.kubernetes.values import UnknownValue, devices, quantity
-from gpusched_dsl.drivers.kubernetes.objects import Gpus, gpus_of
+from gsdsl_clusters.drivers.kubernetes.objects import Gpus, gpus_of
+from gsdsl_clusters.kubernetes_objects.requests import pod_requests
+from gsdsl_clusters.kubernetes_objects.values import UnknownValue, devices, quantity
 
 GPU = "nvidia.com/gpu"
 Json = dict[str, Any]

@@ -9,6 +9,7 @@ from pathlib import Path
 import navigation
 from corpus import FOLDER, corpus
 
+from benchmarks.packages import file_of_test
 from benchmarks.packages import sources as package_sources
 from gpusched_dsl.language.diagnostics.codes import CODES
 
@@ -88,35 +89,35 @@ ELSEWHERE = {
     "GSM5311": "campaigns/test_runs.py::test_unknown_campaigns",
     "GSM5312": "campaigns/test_runs.py::test_some_runs_only",
     "GSM5313": "campaigns/test_claims_section.py::test_claims_that_cannot_be_used",
-    "GSM5401": "drivers/test_cluster_file.py::test_files_that_cannot_be_read",
-    "GSM5402": "drivers/test_cluster_file.py::test_errors_are_underlined",
-    "GSM5403": "drivers/test_cluster_file.py::test_errors_are_underlined",
-    "GSM5404": "drivers/test_cluster_file.py::test_unknown_drivers",
-    "GSM5405": "drivers/test_driver_faults.py::test_the_controller_restarts",
-    "GSM5406": "drivers/test_driver_faults.py::test_somebody_else_starts_a_job",
-    "GSM5407": "drivers/test_driver_faults.py::test_an_action_is_refused_once",
-    "GSM5408": "drivers/test_driver_faults.py::test_a_node_with_fewer_gpus_than_the_model_stops_all_actions",
-    "GSM5409": "drivers/test_cluster_file.py::test_records_of_others_are_refused",
-    "GSM5410": "drivers/test_driver_faults.py::test_a_freeze_file_stops_all_actions",
-    "GSM5411": "drivers/test_shadow_report.py::test_without_jobs_there_is_no_report",
+    "GSM5401": "clusters/drivers/test_cluster_file.py::test_files_that_cannot_be_read",
+    "GSM5402": "clusters/drivers/test_cluster_file.py::test_errors_are_underlined",
+    "GSM5403": "clusters/drivers/test_cluster_file.py::test_errors_are_underlined",
+    "GSM5404": "clusters/drivers/test_cluster_file.py::test_unknown_drivers",
+    "GSM5405": "clusters/drivers/test_driver_faults.py::test_the_controller_restarts",
+    "GSM5406": "clusters/drivers/test_driver_faults.py::test_somebody_else_starts_a_job",
+    "GSM5407": "clusters/drivers/test_driver_faults.py::test_an_action_is_refused_once",
+    "GSM5408": "clusters/drivers/test_driver_faults.py::test_a_node_with_fewer_gpus_than_the_model_stops_all_actions",
+    "GSM5409": "clusters/drivers/test_cluster_file.py::test_records_of_others_are_refused",
+    "GSM5410": "clusters/drivers/test_driver_faults.py::test_a_freeze_file_stops_all_actions",
+    "GSM5411": "clusters/drivers/test_shadow_report.py::test_without_jobs_there_is_no_report",
     "GSM5230": "online/live/test_live_windows.py::test_slots_without_consecutive_numbers_are_refused",
-    "GSM5421": "drivers/test_broken_plans.py::test_a_plan_that_breaks_a_row_is_not_carried_out",
+    "GSM5421": "clusters/drivers/test_broken_plans.py::test_a_plan_that_breaks_a_row_is_not_carried_out",
     "GSM5430": "online/checkpoints/test_damaged_states.py::test_a_damaged_state_is_named_and_left_out",
     "GSM5431": "online/checkpoints/test_damaged_states.py::test_a_folder_that_cannot_be_written",
     "GSM5460": "test_systems.py::test_what_windows_lacks_is_a_diagnostic",
-    "GSM5501": "../edges/service/tests/test_service.py::test_what_keeps_a_service_from_starting",
-    "GSM5502": "../edges/service/tests/test_service.py::test_tokens",
-    "GSM5503": "../edges/service/tests/test_service.py::test_requests_that_do_not_fit",
-    "GSM5504": "../edges/service/tests/test_service.py::test_limits",
-    "GSM5505": "../edges/service/tests/test_service.py::test_requests_that_do_not_fit",
-    "GSM5506": "../edges/service/tests/test_service.py::test_an_ended_session",
+    "GSM5501": "service/test_service.py::test_what_keeps_a_service_from_starting",
+    "GSM5502": "service/test_service.py::test_tokens",
+    "GSM5503": "service/test_service.py::test_requests_that_do_not_fit",
+    "GSM5504": "service/test_service.py::test_limits",
+    "GSM5505": "service/test_service.py::test_requests_that_do_not_fit",
+    "GSM5506": "service/test_service.py::test_an_ended_session",
     "GSM5508": "entry_points/test_requests.py::test_requests_of_other_sites",
     "GSM5510": "security/test_secrets.py::test_secrets_that_others_can_read",
-    "GSM5601": "inspecting/test_reading.py::test_an_unknown_form_says_what_to_state",
-    "GSM5602": "inspecting/test_stated_nodes.py::test_other_forms_are_refused",
-    "GSM5603": "inspecting/test_slurm_source.py::test_without_slurm_the_error_says_what_is_missing",
-    "GSM5610": "inspecting/test_written_model.py::test_nothing_is_overwritten",
-    "GSM5611": "inspecting/test_written_model.py::test_a_cluster_without_gpus",
+    "GSM5601": "clusters/inspecting/test_reading.py::test_an_unknown_form_says_what_to_state",
+    "GSM5602": "clusters/inspecting/test_stated_nodes.py::test_other_forms_are_refused",
+    "GSM5603": "clusters/inspecting/test_slurm_source.py::test_without_slurm_the_error_says_what_is_missing",
+    "GSM5610": "clusters/inspecting/test_written_model.py::test_nothing_is_overwritten",
+    "GSM5611": "clusters/inspecting/test_written_model.py::test_a_cluster_without_gpus",
     "GSM6001": "cli/test_usage.py::test_wrong_usage",
     "GSM6002": "cli/test_usage.py::test_wrong_usage",
     "GSM6004": "cli/test_check.py::test_an_empty_folder_is_an_error",
@@ -131,7 +132,7 @@ ELSEWHERE = {
     "GSM6018": "cli/test_export_new.py::test_a_model_as_mathematics",
     "GSM6021": "workflows/test_asking_command.py::test_what_cannot_be_asked",
     "GSM6022": "workflows/test_asking_command.py::test_what_cannot_be_asked",
-    "GSM6023": "../edges/editor/tests/test_server.py::test_without_the_package_the_command_says_what_to_install",
+    "GSM6023": "editor/test_server.py::test_without_the_package_the_command_says_what_to_install",
     "GSM6024": "test_extensions.py::test_a_format_of_reports",
     "GSM6025": "test_embedding.py::test_a_fork_after_use_is_refused",
     "GSM6031": "language/test_total_size.py::test_inherited_statements_count_in_each_block",
@@ -256,6 +257,6 @@ def test_every_code_has_a_broken_file_or_a_test() -> None:
 def test_the_tests_named_exist() -> None:
     for code, test in ELSEWHERE.items():
         file, name = test.split("::")
-        text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        text = file_of_test(file).read_text(encoding="utf-8")
         assert re.search(rf"^def {name}\(", text, flags=re.MULTILINE), test
         assert code in text, test

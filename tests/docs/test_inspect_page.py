@@ -25,7 +25,7 @@ def block(language: str) -> str:
 def test_the_command_prints_what_the_page_shows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copy(TESTS / "inspecting" / "records" / "week.txt", tmp_path)
+    shutil.copy(TESTS.parent / "edges" / "clusters" / "tests" / "inspecting" / "records" / "week.txt", tmp_path)
     monkeypatch.chdir(tmp_path)
     assert main([*block("sh").split()[1:], "--html", "page.html", "--csv", "tables"]) == 0
     assert capsys.readouterr().out.strip() == block("text").strip()

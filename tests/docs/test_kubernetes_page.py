@@ -17,16 +17,16 @@ from kubernetes_service import DEPLOY, NEEDS_KUBERNETES, _kubeconfig, kubernetes
 from kueue_stand_in import KueueStandIn
 
 from gpusched_dsl.cli import main
-from gpusched_dsl.drivers.drive import HISTORY
-from gpusched_dsl.drivers.kubernetes import kueue, scheduler
-from gpusched_dsl.drivers.kubernetes.objects import metadata, status
-from gpusched_dsl.drivers.kubernetes.settings import COMMON
-from gpusched_dsl.drivers.kubernetes.units import FIELDS as POD_FIELDS
-from gpusched_dsl.drivers.kubernetes.workloads import FIELDS, GROUP
-from gpusched_dsl.drivers.protocol import JobState, ObservedJob
-from gpusched_dsl.drivers.records import read_records
-from gpusched_dsl.drivers.settings import read_settings
 from gpusched_dsl.language.pages import read_page
+from gsdsl_clusters.drivers.drive import HISTORY
+from gsdsl_clusters.drivers.kubernetes import kueue, scheduler
+from gsdsl_clusters.drivers.kubernetes.objects import metadata, status
+from gsdsl_clusters.drivers.kubernetes.settings import COMMON
+from gsdsl_clusters.drivers.kubernetes.units import FIELDS as POD_FIELDS
+from gsdsl_clusters.drivers.kubernetes.workloads import FIELDS, GROUP
+from gsdsl_clusters.drivers.protocol import JobState, ObservedJob
+from gsdsl_clusters.drivers.records import read_records
+from gsdsl_clusters.drivers.settings import read_settings
 
 PAGE = read_page("kubernetes") + "\n" + read_page("kubernetes_in_detail")
 

@@ -36,12 +36,12 @@ from multi_node_jobs import (
 )
 from small_queue import Run, simulate
 
-from gpusched_dsl.drivers.drive import HISTORY
-from gpusched_dsl.drivers.kubernetes.dates import seconds
-from gpusched_dsl.drivers.kubernetes.objects import annotations_of, condition, labels, metadata, node_of, status
-from gpusched_dsl.drivers.kubernetes.workloads import GROUP, NODES, check_of
-from gpusched_dsl.drivers.records import read_records
 from gpusched_dsl.language.pages import read_page
+from gsdsl_clusters.drivers.drive import HISTORY
+from gsdsl_clusters.drivers.kubernetes.dates import seconds
+from gsdsl_clusters.drivers.kubernetes.objects import annotations_of, condition, labels, metadata, node_of, status
+from gsdsl_clusters.drivers.kubernetes.workloads import GROUP, NODES, check_of
+from gsdsl_clusters.drivers.records import read_records
 
 NEEDS_KUBECTL = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl: package kubernetes-client")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000), NEEDS_KUBERNETES, NEEDS_KUBECTL]

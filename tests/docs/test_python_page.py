@@ -63,7 +63,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     three = next(body for body in blocks("running", "gsm") if "scenario Three" in body).split(";", 1)[1]
     (tmp_path / "capacity.gsm").write_text(CAPACITY + three, encoding="utf-8")
-    shutil.copy(Path(__file__).parents[1] / "inspecting" / "records" / "week.txt", tmp_path / "sacct.txt")
+    shutil.copy(
+        Path(__file__).parents[2] / "edges" / "clusters" / "tests" / "inspecting" / "records" / "week.txt",
+        tmp_path / "sacct.txt",
+    )
     return tmp_path
 
 

@@ -21,16 +21,16 @@ from slurm_service import NEEDS_SLURM, PATH, slurm_service
 
 from gpusched_dsl.cli import main
 from gpusched_dsl.cli.arguments.commands import build_parser
-from gpusched_dsl.drivers.drive import HISTORY, ORIGIN, DriveOptions, drive
-from gpusched_dsl.drivers.protocol import JobState, ObservedJob
-from gpusched_dsl.drivers.records import read_records
-from gpusched_dsl.drivers.settings import GuardSettings, read_settings
-from gpusched_dsl.drivers.slurm.cluster import SlurmCluster
-from gpusched_dsl.drivers.slurm.observe import FIELDS
-from gpusched_dsl.drivers.value_source import COMMON_FIELDS
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
+from gsdsl_clusters.drivers.drive import HISTORY, ORIGIN, DriveOptions, drive
+from gsdsl_clusters.drivers.protocol import JobState, ObservedJob
+from gsdsl_clusters.drivers.records import read_records
+from gsdsl_clusters.drivers.settings import GuardSettings, read_settings
+from gsdsl_clusters.drivers.slurm.cluster import SlurmCluster
+from gsdsl_clusters.drivers.slurm.observe import FIELDS
+from gsdsl_clusters.drivers.value_source import COMMON_FIELDS
 
 GSDSL = (sys.executable, "-m", "gpusched_dsl")
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -17,11 +17,11 @@ from simulated_cluster import SimulatedCluster
 from test_kubernetes_objects import a_job, node, pod
 from test_slurm_json import JOBS_22, NODES_22
 
-from gpusched_dsl.drivers.kubernetes.api import Answer, KubernetesApi
-from gpusched_dsl.drivers.kubernetes.scheduler import PodScheduler
-from gpusched_dsl.drivers.protocol import Action, ClusterUnavailable, Observation, ObservedJob, ObservedNode
-from gpusched_dsl.drivers.slurm.json_values import UnknownJson
-from gpusched_dsl.drivers.slurm.observe import observation_of
+from gsdsl_clusters.drivers.kubernetes.api import Answer, KubernetesApi
+from gsdsl_clusters.drivers.kubernetes.scheduler import PodScheduler
+from gsdsl_clusters.drivers.protocol import Action, ClusterUnavailable, Observation, ObservedJob, ObservedNode
+from gsdsl_clusters.drivers.slurm.json_values import UnknownJson
+from gsdsl_clusters.drivers.slurm.observe import observation_of
 
 
 def with_texts(thing: Any) -> Iterator[Any]:

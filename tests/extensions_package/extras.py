@@ -13,7 +13,6 @@ import polars as pl
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.data.formats.shape import Dropped, Format, FormatColumn, FormatTable, Option, Raw, Setting
-from gpusched_dsl.drivers.protocol import Action, ActionRefused, Observation, ObservedNode
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import Affines, MinMax
 from gpusched_dsl.ir.definitions.base import Block, Definition
@@ -34,6 +33,7 @@ from gpusched_dsl.reporting.reporters import Reporter
 from gpusched_dsl.reporting.result import Result
 from gsdsl_backends.exporters import Exporter
 from gsdsl_backends.protocol import Capabilities, Monitor, SolveOptions
+from gsdsl_clusters.drivers.protocol import Action, ActionRefused, Observation, ObservedNode
 
 # --- a placing rule ---------------------------------------------------------------------------------------------------
 

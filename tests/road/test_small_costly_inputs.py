@@ -19,10 +19,10 @@ from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.data.sources.files import DataFile, FileLimits, Unreadable
 from gpusched_dsl.data.sources.sqlite import read_sqlite
 from gpusched_dsl.data.sources.tables import read_columns
-from gpusched_dsl.drivers.toml_reader import read_toml
 from gpusched_dsl.ir.deadline import StoppedEarly, limit
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.starts import entries_of_file
+from gsdsl_clusters.drivers.toml_reader import read_toml
 
 ENDLESS = "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS i FROM n"
 

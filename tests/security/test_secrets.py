@@ -9,7 +9,7 @@ import pytest
 
 from gpusched_dsl.cli import main
 from gpusched_dsl.data.sources.secret_files import secret_warnings
-from gpusched_dsl.drivers.settings import PATHS, SECRETS
+from gsdsl_clusters.drivers.settings import PATHS, SECRETS
 
 if os.name != "posix":
     pytest.skip("permissions of POSIX", allow_module_level=True)

@@ -14,6 +14,7 @@ import pytest
 from security_page import ROOT, sentences
 
 import gpusched_dsl as gs
+from benchmarks.packages import file_of_test, package_folders
 from gpusched_dsl.cli import main
 from gsdsl_service.access import read_tokens
 
@@ -37,15 +38,15 @@ TESTS: dict[str, tuple[str, ...]] = {
         "security/test_text_options.py::test_no_factor_names_a_program",
     ),
     "a kubeconfig: it names programs that log in, and files that are sent to a server.": (
-        "inspecting/test_kubernetes_source.py::test_a_cluster_by_its_kubeconfig",
+        "clusters/inspecting/test_kubernetes_source.py::test_a_cluster_by_its_kubeconfig",
     ),
     "`gsdsl inspect` uses that of `kubectl` and one that `--as kubeconfig` states; another file that turns out to be one may name neither, and only the server that it names is reached;": (
-        "inspecting/test_kubernetes_source.py::test_a_kubeconfig_is_recognised",
-        "inspecting/test_kubernetes_source.py::test_data_that_turn_out_to_be_a_kubeconfig_start_no_program",
+        "clusters/inspecting/test_kubernetes_source.py::test_a_kubeconfig_is_recognised",
+        "clusters/inspecting/test_kubernetes_source.py::test_data_that_turn_out_to_be_a_kubeconfig_start_no_program",
     ),
     "the configuration of `gsdsl drive` (`cluster.toml`): it names the folder of Slurm's commands, the address of an API and the files of tokens, and may name programs as methods; with `--act` it decides what may be changed;": (
-        "drivers/test_cluster_file.py::test_the_files_of_a_driver_are_found_from_the_cluster_file",
-        "drivers/test_slurm_json.py::test_settings_of_slurm",
+        "clusters/drivers/test_cluster_file.py::test_the_files_of_a_driver_are_found_from_the_cluster_file",
+        "clusters/drivers/test_slurm_json.py::test_settings_of_slurm",
     ),
     "Python code that uses the package: it may name programs as methods, and pass functions, such as those of experiments of an engine;": (
         "online/test_programs.py::test_a_program_decides_a_run",
@@ -82,18 +83,18 @@ TESTS: dict[str, tuple[str, ...]] = {
         "online/checkpoints/test_damaged_states.py::test_the_record_of_another_model_is_refused",
     ),
     "| records and saved outputs for `inspect` | use time and memory up to the limits for files; as a kubeconfig, reach the server that it names | start programs, read other files |": (
-        "inspecting/test_kubernetes_source.py::test_data_that_turn_out_to_be_a_kubeconfig_start_no_program",
-        "inspecting/test_reading.py::test_records_above_the_limits_of_files",
+        "clusters/inspecting/test_kubernetes_source.py::test_data_that_turn_out_to_be_a_kubeconfig_start_no_program",
+        "clusters/inspecting/test_reading.py::test_records_above_the_limits_of_files",
     ),
     "| events of a live run, requests to `serve` | add jobs, nodes and reports to a session; use time up to the limits | name files or programs; exceed the limits of size and rate |": (
         "entry_points/test_requests.py::test_every_text_of_an_event",
-        "../edges/service/tests/test_service.py::test_limits",
-        "../edges/service/tests/test_service.py::test_the_rate_is_that_of_each_client",
+        "service/test_service.py::test_limits",
+        "service/test_service.py::test_the_rate_is_that_of_each_client",
     ),
     "| messages to `mcp` | read `.gsm` files and data in the folder of the server; use time and memory up to [its limits](docs/reference/assistants.md#limits) | write files, leave the folder (the server's option `--allow-outside` lifts this for imports and data), run programs, reach the network |": (
         "entry_points/test_assistant_calls.py::test_every_text_of_every_tool",
-        "../edges/assistants/tests/test_server.py::test_files_of_a_call_and_of_the_folder",
-        "../edges/assistants/tests/test_server.py::test_limits_of_time_and_size",
+        "assistants/test_server.py::test_files_of_a_call_and_of_the_folder",
+        "assistants/test_server.py::test_limits_of_time_and_size",
     ),
     "What each input can name, and what of it is used:": (
         "security/test_security_page.py::test_every_sentence_has_its_test",
@@ -155,9 +156,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "A model of others may be wrong or expensive: limit it with `--memory-limit` and `--time-limit`, and run unknown models on a server only within limits of the operating system.": (
         "cli/test_usage.py::test_running_out_of_memory_is_no_defect",
     ),
-    "`gsdsl mcp` ends such a process.": (
-        "../edges/assistants/tests/test_server.py::test_a_call_that_does_not_end_is_stopped",
-    ),
+    "`gsdsl mcp` ends such a process.": ("assistants/test_server.py::test_a_call_that_does_not_end_is_stopped",),
     "Processes that gsdsl starts for itself never import Python files from the working folder or the folder of a model.": (
         "test_foreign_folders.py::test_nothing_is_imported_from_the_folder",
         "test_foreign_folders.py::test_every_process_ignores_the_working_folder",
@@ -185,8 +184,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         "security/test_terminals.py::test_pipes_get_documents_as_they_are",
     ),
     "`gsdsl serve` needs a token for each client, or `--no-token` on an address of this machine only.": (
-        "../edges/service/tests/test_service.py::test_tokens",
-        "../edges/service/tests/test_service.py::test_what_keeps_a_service_from_starting",
+        "service/test_service.py::test_tokens",
+        "service/test_service.py::test_what_keeps_a_service_from_starting",
     ),
     "`serve` and `drive` warn of files of tokens and keys that other users can read.": (
         "security/test_secrets.py::test_secrets_that_others_can_read",
@@ -202,28 +201,28 @@ TESTS: dict[str, tuple[str, ...]] = {
         "entry_points/test_requests.py::test_the_program_of_the_command_line",
     ),
     "Sessions run in threads of one process: a client can delay others within the limits of requests.": (
-        "../edges/service/tests/test_service.py::test_a_defect_ends_only_its_session",
-        "../edges/service/tests/test_service.py::test_the_rate_is_that_of_each_client",
+        "service/test_service.py::test_a_defect_ends_only_its_session",
+        "service/test_service.py::test_the_rate_is_that_of_each_client",
     ),
     "`gsdsl mcp` speaks over standard input and output with the program that started it; it opens no port.": (
-        "../edges/assistants/tests/test_server.py::test_the_server_ends_with_its_client",
+        "assistants/test_server.py::test_the_server_ends_with_its_client",
     ),
     "`gsdsl lsp` reads the files that the editor opens, their imports and the open folders.": (
-        "../edges/editor/tests/test_server.py::test_a_session_of_an_editor",
+        "editor/test_server.py::test_a_session_of_an_editor",
     ),
     "Its code lenses run `solve` and `test` on a file only when the user asks.": (
-        "../edges/editor/tests/test_features.py::test_outline_folds_and_lenses",
+        "editor/test_features.py::test_outline_folds_and_lenses",
     ),
     "`gsdsl drive` only observes without `--act`.": (
-        "drivers/test_driver_faults.py::test_shadow_mode_changes_nothing",
+        "clusters/drivers/test_driver_faults.py::test_shadow_mode_changes_nothing",
     ),
     "With it, guard rails limit changes per round, and each object is read again before it is changed.": (
-        "drivers/test_driver_faults.py::test_the_number_of_changes_per_hour_is_limited",
-        "drivers/test_real_kueue.py::test_a_change_at_the_same_time",
+        "clusters/drivers/test_driver_faults.py::test_the_number_of_changes_per_hour_is_limited",
+        "clusters/drivers/test_real_kueue.py::test_a_change_at_the_same_time",
     ),
     "The roles in `deploy/` allow observing and acting apart; give a driver no more than its role.": (
-        "drivers/test_real_kueue.py::test_the_roles_are_enough_and_no_more",
-        "drivers/test_real_scheduler.py::test_the_roles_are_enough_and_no_more",
+        "clusters/drivers/test_real_kueue.py::test_the_roles_are_enough_and_no_more",
+        "clusters/drivers/test_real_scheduler.py::test_the_roles_are_enough_and_no_more",
     ),
     "`pip install .` installs the packages of `pyproject.toml` without pins; use a lock file of your own where builds must be repeated.": (
         "security/test_security_page.py::test_dependencies_have_no_pins",
@@ -252,9 +251,7 @@ NO_PROMISES = (
 
 @cache
 def names_in(file: str) -> frozenset[str]:
-    return frozenset(
-        re.findall(r"^(?:async )?def (test_\w+)", (ROOT / "tests" / file).read_text(encoding="utf-8"), re.M)
-    )
+    return frozenset(re.findall(r"^(?:async )?def (test_\w+)", file_of_test(file).read_text(encoding="utf-8"), re.M))
 
 
 def test_every_sentence_has_its_test() -> None:
@@ -277,8 +274,11 @@ def test_every_row_of_the_table_of_names_is_a_promise() -> None:
 
 def test_no_format_with_code_is_read() -> None:
     """Nothing in the readers of data calls a module that executes what it reads."""
-    for folder in ("data", "ir", "profiles"):
-        for path in (ROOT / "gpusched_dsl" / folder).rglob("*.py"):
+    core, clusters = package_folders()["gpusched_dsl"], package_folders()["gsdsl_clusters"]
+    readers = (clusters / "formats", clusters / "kubernetes_objects", package_folders()["gsdsl_formats"])
+    for folder in (core / "data", core / "ir", core / "profiles", *readers):
+        assert folder.is_dir()
+        for path in folder.rglob("*.py"):
             text = path.read_text(encoding="utf-8")
             assert not re.search(r"^ *(import|from) (pickle|marshal|shelve|dill|yaml|ctypes)\b", text, re.M), path
             assert not re.search(r"(?<![\w.])(eval|exec)\(|load_extension|allow_pickle=True", text), path

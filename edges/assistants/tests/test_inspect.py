@@ -14,7 +14,7 @@ from gsdsl_assistants.calls import Calls, ModelText
 from gsdsl_assistants.child import answer
 from gsdsl_assistants.limits import CallLimits
 
-RECORDS = Path(__file__).resolve().parents[3] / "tests" / "inspecting" / "records" / "week.txt"
+RECORDS = Path(__file__).resolve().parents[2] / "clusters" / "tests" / "inspecting" / "records" / "week.txt"
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from gpusched_dsl.drivers.live_estimate import restore_loop
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.checkpoints import state_files
@@ -22,6 +21,7 @@ from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.external_slots import AnyExternalLoop
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import LiveParts, live_parts, run_live_loop
+from gsdsl_clusters.drivers.live_estimate import restore_loop
 
 
 def save_often(monkeypatch: pytest.MonkeyPatch, every: int = 1) -> None:

@@ -16,7 +16,6 @@ from restored_runs import fingerprint, only_states, record_live, restored, save_
 from test_restored_live import CLUSTER, job_lines
 
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.drivers.live_estimate import restore_loop
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace, workspace_from_text
@@ -28,6 +27,7 @@ from gpusched_dsl.online.data.past import CurrentPlan, ExecutedTime, Past
 from gpusched_dsl.online.journal.journal import Journal
 from gpusched_dsl.online.run_config import RunConfig
 from gpusched_dsl.workflows.live import live_parts, run_live_loop
+from gsdsl_clusters.drivers.live_estimate import restore_loop
 
 CONFIG = RunConfig(online="Live", method="SJF")
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from gpusched_dsl.data.sources.files import FileLimits, Unreadable
-from gpusched_dsl.inspecting.inspection import inspect as inspect_snapshot
-from gpusched_dsl.inspecting.reading import read_snapshot
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.language.entry_points import load_own
 from gsdsl_assistants.limits import CallLimits, CallRefused
+
+CLUSTERS = "gpusched_dsl.clusters"  # the group of entry points: one edge imports no other
 
 
 def inspect(
@@ -31,11 +32,12 @@ def inspect(
         _check_inside(nodes)
     within = FileLimits.within(limits.memory, allow_outside=False)
     try:
+        read_snapshot = load_own(CLUSTERS, "read_snapshot")
         snapshot = read_snapshot(source, within, form=format, zone=timezone, nodes=nodes, live=False)
     except Unreadable as error:
         told = [Diagnostic(f.code, f.message, f.cell, notes=f.notes, help=f.help) for f in error.faults]
         raise DiagnosticError(told) from None
-    found = inspect_snapshot(snapshot, price=price)
+    found = load_own(CLUSTERS, "inspect")(snapshot, price=price)
     return {"ok": True, "text": "\n".join(found.lines()), **found.to_dict()}
 
 
