@@ -49,7 +49,7 @@ EDGES = {name for name, folder in PACKAGES.items() if folder.is_relative_to(ROOT
 # Files of the core with the name of an edge: in the words of a warning, and for type checkers in the public face.
 NAME_EDGES = {
     "gpusched_dsl/notebook.py",
-    "edges/clusters/gsdsl_clusters/drivers/protocol.py",
+    "gpusched_dsl/drivers/protocol.py",
     "gpusched_dsl/__init__.py",
 }
 IMPORT = re.compile(
