@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.gpuspb.instance import Instance
 from benchmarks.gpuspb.methods import Method, instructions_of, workload_of
 from gpusched_dsl.ir.arrays import Ints
-from gpusched_dsl.policies.engine import run
+from gpusched_dsl.policies.controlled_search import run
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload, empty_schedule
 
 DONE = 1e-9  # of a job: less left to do is nothing

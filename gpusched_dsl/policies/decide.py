@@ -16,7 +16,7 @@ from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
-from gpusched_dsl.policies.engine import run
+from gpusched_dsl.policies.controlled_search import run
 from gpusched_dsl.policies.instructions import cluster_for, instructions_of
 from gpusched_dsl.policies.job_facts import JobFacts, with_job_facts
 from gpusched_dsl.policies.kernels.free_capacity import pin

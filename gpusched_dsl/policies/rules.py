@@ -22,7 +22,7 @@ def _number(names: Iterable[str], first: int = 0) -> dict[str, int]:
 
 def _for_nodes(rules: Mapping[str, RuleShape]) -> dict[str, int]:
     """Without those of the policies for slots and for queues, which have no compiled loop of this kind."""
-    return _number(text for text, shape in rules.items() if shape.engine == "nodes")
+    return _number(text for text, shape in rules.items() if shape.plans == "nodes")
 
 
 # A job that no rule places is postponed, and the queue goes on; `postpone` says the same. With `wait` it stops at

@@ -11,7 +11,7 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
+from gpusched_dsl.language.blocks.policies.rule_table import rules_of
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, CheckedPolicy, time_of
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.job_facts import JobFacts, JobRoles
@@ -27,7 +27,7 @@ from gpusched_dsl.policies.workload import NONE, Instructions, Schedule, Workloa
 
 def is_standalone(policy: CheckedPolicy) -> bool:
     """Whether the rule of `place` finds the places of all jobs by itself."""
-    return any(rule.name in rules_of_engine("standalone") for rule in policy.place)
+    return any(rule.name in rules_of("standalone") for rule in policy.place)
 
 
 def reserves(policy: CheckedPolicy) -> bool:

@@ -32,10 +32,10 @@ def test_every_row_has_a_kernel(codes: dict[str, int], kernel: object, table: st
 
 
 def test_rules_of_each_engine() -> None:
-    of_nodes = {name for name, shape in (told.PLACE | told.FINISH).items() if shape.engine == "nodes"}
+    of_nodes = {name for name, shape in (told.PLACE | told.FINISH).items() if shape.plans == "nodes"}
     assert of_nodes == set(run.PLACE_CODES) | set(run.FINISH_CODES)
-    assert told.rules_of_engine("queues") == {"append", "sort"}
-    assert told.rules_of_engine("slots") == {name.split()[0] for name in told.SLOT_PLACE}
+    assert told.rules_of("queues") == {"append", "sort"}
+    assert told.rules_of("slots") == {name.split()[0] for name in told.SLOT_PLACE}
 
 
 def test_moves_stand_in_one_order() -> None:

@@ -10,7 +10,7 @@ from msgspec import structs
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import decisions_of
-from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
+from gpusched_dsl.language.blocks.policies.rule_table import rules_of
 from gpusched_dsl.language.blocks.policies.steps import text_of
 from gpusched_dsl.language.checked import (
     CheckedModel,
@@ -164,7 +164,7 @@ def _lines(policy: GenericPolicy, model: CheckedModel) -> list[str]:
 
 def _rules(policy: GenericPolicy, placement: CheckedPlacement) -> str:
     """The rules of `place`: gangs get their nodes together, by one rule."""
-    if not placement.has_gangs or policy.rules.split()[0] in rules_of_engine("standalone"):
+    if not placement.has_gangs or policy.rules.split()[0] in rules_of("standalone"):
         return policy.rules
     return f"fewest_racks, {policy.rules.split(', ')[-1]}"
 

@@ -17,8 +17,8 @@ from gpusched_dsl.engines.inline import InlineEngine
 from gpusched_dsl.engines.local import LocalEngine
 from gpusched_dsl.engines.protocol import DIED, Done, Engine, Failure, Shared, Stop, Work
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+from gpusched_dsl.policies.controlled_search import run
 from gpusched_dsl.policies.controllers import GroupTask, split, task_bytes, task_from
-from gpusched_dsl.policies.engine import run
 from gpusched_dsl.policies.search import SearchResult, SearchSettings
 from gpusched_dsl.policies.verifying import violations
 from gpusched_dsl.policies.workload import Instructions, Workload, empty_schedule

@@ -12,7 +12,7 @@ from clusters import instructions, told, workload
 from random_clusters import some_policy, some_workload
 
 from gpusched_dsl.policies import plug_ins as added_module
-from gpusched_dsl.policies.engine import run
+from gpusched_dsl.policies.controlled_search import run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool
 from gpusched_dsl.policies.kernels.free_capacity import has_room

@@ -17,7 +17,7 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.language.blocks.policies.policy import check_policy
-from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
+from gpusched_dsl.language.blocks.policies.rule_table import rules_of
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario, check_scenario
@@ -80,7 +80,7 @@ class Decision:
         instance = self.instance(policy, known)
         keeps = any(rule.name == "running" for rule in policy.keep)
         kept = running if keeps else ()
-        if any(rule.name in rules_of_engine("standalone") for rule in policy.place):
+        if any(rule.name in rules_of("standalone") for rule in policy.place):
             return AllJobs(policy, instance, kept, allows, facts_of(known)).run()
         return Interpreter(policy, instance, kept, allows).run()
 

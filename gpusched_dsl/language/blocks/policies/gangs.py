@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions
-from gpusched_dsl.language.blocks.policies.rule_table import GANG_SLOT_PLACE, PLACE, rules_of_engine
+from gpusched_dsl.language.blocks.policies.rule_table import GANG_SLOT_PLACE, PLACE, rules_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
@@ -20,7 +20,7 @@ _IN_SLOTS = "write `place cheapest_block;`, `place start_now;` or `place start_n
 def check_gang_rules(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diagnostics: Diagnostics) -> None:
     """Report GSM1614 for lines that do not go with gangs, and for rules of gangs where jobs are none."""
     place, workers = rules.get("place"), decisions.placement.item("workers")
-    ours = rules_of_engine("gangs")
+    ours = rules_of("gangs")
 
     def report(span: Span, message: str, label: str, help: str, at: Span) -> None:
         diagnostics.error("GSM1614", message, span, label, help=help, secondary=[Label(at, "the placement")])
@@ -35,7 +35,7 @@ def check_gang_rules(decisions: Decisions, rules: Mapping[str, tree.PolicyRule],
     if decisions.placement.item("slot") is not None:
         _check_rules_in_slots(workers.span, rules, report)
         return
-    allowed = ours | rules_of_engine("standalone")
+    allowed = ours | rules_of("standalone")
     for at, rule in enumerate(place.rules if place is not None else ()):
         name = rule.words[0].text
         known = any(text.split()[0] == name for text in PLACE)
@@ -75,7 +75,7 @@ def _check_rules_in_slots(
         elif line.verb == "place":
             for rule in line.rules:
                 words = " ".join(word.text for word in rule.words)
-                if words.split()[0] in rules_of_engine("slots") and words not in GANG_SLOT_PLACE:
+                if words.split()[0] in rules_of("slots") and words not in GANG_SLOT_PLACE:
                     message = f"`{words}` does not place gangs in slots"
                     report(rule.span, message, "not for gangs in slots", _IN_SLOTS, workers)
         elif line.verb == "choose" and (line.keys[1:] or any(key.descending for key in line.keys)):

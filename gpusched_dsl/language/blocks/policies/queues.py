@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions
-from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
+from gpusched_dsl.language.blocks.policies.rule_table import rules_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
@@ -17,7 +17,7 @@ VERBS = ("order", "choose", "otherwise", "place", "finish")  # of policies for q
 def check_queues(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diagnostics: Diagnostics) -> None:
     """Report GSM1632 for lines that do not go with queues, or with a model that has none."""
     named = [(line.verb, rule) for line in rules.values() for rule in line.rules]
-    queued = rules_of_engine("queues")
+    queued = rules_of("queues")
     ours = [r for _, r in named if r.words[0].text in queued]
     if decisions.place is None:
         if ours:

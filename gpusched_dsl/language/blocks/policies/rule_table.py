@@ -29,14 +29,14 @@ class Parameter(Struct, frozen=True):
 class RuleShape(Struct, frozen=True):
     """The description of a rule, as the end of a sentence, and its parameters in order; `optional` ones may follow.
 
-    `engine`: the kind of policy that has the rule; a `standalone` one finds the places of all jobs by itself. Of rules
+    `plans`: the kind of policy that has the rule; a `standalone` one finds the places of all jobs by itself. Of rules
     that follow `place`, `takes` says in which way a job gets a place: in the way that it is tried in, in any of its
     ways, or in none, as the rule only says what happens next.
     """
 
     words: str
     parameters: tuple[Parameter, ...] = ()
-    engine: Literal["nodes", "slots", "queues", "standalone", "gangs"] = "nodes"
+    plans: Literal["nodes", "slots", "queues", "standalone", "gangs"] = "nodes"
     takes: Literal["one way", "any way", "no way"] = "one way"
     optional: tuple[Parameter, ...] = ()
 
@@ -44,36 +44,34 @@ class RuleShape(Struct, frozen=True):
 # Of models whose decisions have a slot: one of the first four, and what may stand with it.
 SLOT_PLACE = {
     "start_now": RuleShape(
-        "slot by slot, on the best node that is free and passes `reserve`, until the job ends", engine="slots"
+        "slot by slot, on the best node that is free and passes `reserve`, until the job ends", plans="slots"
     ),
     "start_now first_free": RuleShape(
-        "slot by slot, on the best free node if this node passes `reserve`, until the job ends", engine="slots"
+        "slot by slot, on the best free node if this node passes `reserve`, until the job ends", plans="slots"
     ),
     "by_performance by key": RuleShape(
         "slot by slot, jobs and services of `serve` take free nodes in turn, those of lowest performance first",
-        engine="slots",
+        plans="slots",
     ),
     "cheapest_block": RuleShape(
-        "in consecutive slots of one node with the least sum of the key, if all of them pass `reserve`", engine="slots"
+        "in consecutive slots of one node with the least sum of the key, if all of them pass `reserve`", plans="slots"
     ),
     "cheapest_slots": RuleShape(
-        "if no consecutive slots are possible, in single slots of one node with the least key", engine="slots"
+        "if no consecutive slots are possible, in single slots of one node with the least key", plans="slots"
     ),
-    "block": RuleShape(
-        "if a job cannot start in a slot, no later job of the queue starts in that slot", engine="slots"
-    ),
+    "block": RuleShape("if a job cannot start in a slot, no later job of the queue starts in that slot", plans="slots"),
 }
 MAIN_SLOT_RULES = ("start_now", "by_performance", "cheapest_block")  # a policy for slots has one of these
 # Of gangs in slots the same names say other things; the other rules do not place them.
 GANG_SLOT_PLACE = {
     "start_now": RuleShape(
         "slot by slot, all workers at once, on the nodes with the least sum of the key over workers and slots",
-        engine="slots",
+        plans="slots",
     ),
     "cheapest_block": RuleShape(
         "all workers in consecutive slots, on one node, in one rack or in several, with the least sum of the key over "
         "workers and slots",
-        engine="slots",
+        plans="slots",
     ),
     "block": SLOT_PLACE["block"],
 }
@@ -128,36 +126,36 @@ PLACE = {
         takes="any way",
     ),
     "next_choice": RuleShape("in the next way of the list for which an earlier rule finds room", takes="no way"),
-    "append": RuleShape("at the end of the queue of the chosen node", engine="queues"),
+    "append": RuleShape("at the end of the queue of the chosen node", plans="queues"),
     "append by earliest_finish": RuleShape(
-        "at the end of the queue, of all chosen nodes, in which the job ends first", engine="queues"
+        "at the end of the queue, of all chosen nodes, in which the job ends first", plans="queues"
     ),
     "backfill": RuleShape(
         "on the node with the fewest free GPUs where it delays no reserved start; the first job without such a node "
         "reserves the earliest start",
-        engine="standalone",
+        plans="standalone",
         takes="any way",
     ),
     "backfill conservative": RuleShape(
         "on the node with the fewest free GPUs where it delays no reserved start; each job without such a node "
         "reserves the earliest start",
-        engine="standalone",
+        plans="standalone",
         takes="any way",
     ),
     "fair_share": RuleShape(
         "on the node with the fewest free GPUs; the users take turns, fewest GPUs for their share first, up to their "
         "quota",
-        engine="standalone",
+        plans="standalone",
         takes="any way",
     ),
     "max_min": RuleShape(
         "by shares of time on each type of node that make the least normalised throughput of a job largest",
-        engine="standalone",
+        plans="standalone",
         takes="any way",
     ),
     "fewest_racks": RuleShape(
         "a gang, on the node with the fewest free GPUs, else in the fewest racks and there on the fewest nodes",
-        engine="gangs",
+        plans="gangs",
         takes="any way",
     ),
     **SLOT_PLACE,
@@ -170,7 +168,7 @@ FINISH = {
     "grow_by_one by speedup": RuleShape(
         "idle GPUs go, one at a time, to the job of the node with the largest speed-up"
     ),
-    "sort by key": RuleShape("each queue is sorted by an expression, small values first", engine="queues"),
+    "sort by key": RuleShape("each queue is sorted by an expression, small values first", plans="queues"),
     "grow_by_one by time": RuleShape(
         "idle GPUs go, one at a time, to the job of the node with the largest reduction of its time"
     ),
@@ -213,10 +211,10 @@ WEIGHTS = {"choose": ("cost", "inverse cost"), "place": ("idle", "inverse idle")
 EVENTS = ("arrival", "completion")  # events that trigger a plan of an online loop, besides `every ...`
 
 
-def rules_of_engine(engine: str) -> frozenset[str]:
-    """Return the first words of the rules of an engine."""
+def rules_of(plans: str) -> frozenset[str]:
+    """Return the first words of the rules of a kind of policy."""
     return frozenset(
-        text.split()[0] for rules in RULES.values() for text, shape in rules.items() if shape.engine == engine
+        text.split()[0] for rules in RULES.values() for text, shape in rules.items() if shape.plans == plans
     )
 
 

@@ -13,7 +13,7 @@ from gpusched_dsl.language.blocks.policies.rule_table import (
     SERVE,
     SLOT_PLACE,
     list_names,
-    rules_of_engine,
+    rules_of,
 )
 from gpusched_dsl.language.checked import (
     CheckedLet,
@@ -54,7 +54,7 @@ def check_lines(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diag
             message = f"`{line.verb}` is not allowed in a policy for slots"
             _report(diagnostics, line.span, message, "not with slots", "remove it", placement)
         for rule in line.rules if line.verb == "place" else ():
-            if (rule.words[0].text in rules_of_engine("slots")) == slotted:
+            if (rule.words[0].text in rules_of("slots")) == slotted:
                 continue
             name = rule.words[0].text
             message = f"`{name}` does not support slots" if slotted else f"`{name}` needs decisions in slots"
@@ -86,7 +86,7 @@ def _check_main_rule(
 ) -> None:
     """Report GSM1640 unless one rule says in which slots jobs run, with the others beside it."""
     found = [rule for rule in _place_rules(rules) if rule.words[0].text in MAIN_SLOT_RULES]
-    known = [rule for rule in _place_rules(rules) if rule.words[0].text in rules_of_engine("slots")]
+    known = [rule for rule in _place_rules(rules) if rule.words[0].text in rules_of("slots")]
     main = [text for text in own if text.split()[0] in MAIN_SLOT_RULES]
     if known and not found:
         message = f"`{known[0].words[0].text}` is for a rule that places jobs in slots, and there is none"

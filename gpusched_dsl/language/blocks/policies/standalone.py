@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.blocks.policies.names import Decisions
-from gpusched_dsl.language.blocks.policies.rule_table import rules_of_engine
+from gpusched_dsl.language.blocks.policies.rule_table import rules_of
 from gpusched_dsl.language.checked import Role
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
@@ -23,7 +23,7 @@ VERBS = ("order", "choose", "otherwise", "place", "keep", "remember", "again")
 def check_standalone(decisions: Decisions, rules: Mapping[str, tree.PolicyRule], diagnostics: Diagnostics) -> None:
     """Report GSM1614 for lines that do not go with such a rule, or a placement that does not state what it needs."""
     place = rules.get("place")
-    ours = [] if place is None else [r for r in place.rules if r.words[0].text in rules_of_engine("standalone")]
+    ours = [] if place is None else [r for r in place.rules if r.words[0].text in rules_of("standalone")]
     if place is None or not ours:
         return
     name, placement = f"`{ours[0].words[0].text}`", decisions.placement

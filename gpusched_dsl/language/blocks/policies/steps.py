@@ -107,7 +107,7 @@ def _has_only_first_ways(policy: CheckedPolicy) -> bool:
         return False
     listed = policy.choose is None or policy.choose.indexing.iterators or policy.choose.keys or policy.otherwise
     shapes = [RULES["place"].get(rule.text) for rule in policy.place]
-    one = all(shape is not None and shape.engine == "nodes" and shape.takes != "any way" for shape in shapes)
+    one = all(shape is not None and shape.plans == "nodes" and shape.takes != "any way" for shape in shapes)
     return one and not listed and all(rule.text != "next_choice" for rule in policy.place)
 
 

@@ -31,7 +31,7 @@ def warn_of_idle_kinds(
         return
     texts = [" ".join(word.text for word in rule.words) for rule in place.rules]
     shapes = [PLACE.get(text) for text in texts]  # None: a rule of another package, which may read all ways
-    if NEXT in texts or any(s is None or s.engine != "nodes" or s.takes == "any way" for s in shapes):
+    if NEXT in texts or any(s is None or s.plans != "nodes" or s.takes == "any way" for s in shapes):
         return
     items = placement.all("uses", "lasts", "costs", "late", "node_rate")
     told = [expr for item in items for expr in (item.value, item.of)]

@@ -15,8 +15,8 @@ from planning_oracles import GREEDY, TIDY, capacity, cp_6, cp_9, cp_10, cp_ls, d
 from random_clusters import some_policy, some_workload
 
 from gpusched_dsl.policies import search
+from gpusched_dsl.policies.controlled_search import run
 from gpusched_dsl.policies.controllers import split
-from gpusched_dsl.policies.engine import run
 from gpusched_dsl.policies.kernels.construct import look_up, make_scratch
 from gpusched_dsl.policies.kernels.drawing import draw_passes, make_pool, pooled_schedule
 from gpusched_dsl.policies.kernels.pricing import PRICES, price
@@ -225,7 +225,7 @@ import json, sys
 sys.path.insert(0, {folder!r})
 import numpy as np
 from random_clusters import some_policy, some_workload
-from gpusched_dsl.policies.engine import run
+from gpusched_dsl.policies.controlled_search import run
 from gpusched_dsl.policies.search import SearchSettings
 found = []
 for number in range(60):
