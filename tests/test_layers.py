@@ -14,7 +14,7 @@ import pytest
 from benchmarks.calls_followed import follow
 from benchmarks.packages import ROOT, package_folders, sources
 
-# In the order of the table of docs/design.md: a layer may import those before it.
+# In the order of docs/design.md: a layer may import those before it.
 LAYERS = [
     "gpusched_dsl.version",
     "gpusched_dsl.options",
@@ -240,3 +240,33 @@ def test_every_kind_of_import_closes_a_circle(closing: str, tmp_path: Path) -> N
     (tmp_path / "open.py").write_text("from p import d")
     assert circles({**files, "p.c": tmp_path / "open.py"}) == [["p.a", "p.b", "p.c", "p.d"]]
     assert circles({**files, "p.b": tmp_path / "p.py"}) == []
+
+
+DESIGN = ROOT / "docs" / "design.md"
+
+
+def test_the_page_of_the_layout_has_the_layers_in_their_order() -> None:
+    """Of the core, the small modules at the top left out, and each package of the edges once."""
+    rows = re.findall(r"^\| (`[^|]*`) \|", DESIGN.read_text(encoding="utf-8").partition("\n## ")[0], re.MULTILINE)
+    named = [name.rstrip("/") for row in rows for name in re.findall("`([^`]*)`", row)]
+    core = [name for name in named if not name.startswith("edges/") and name not in ("grammar", "api.py")]
+    small = {"gpusched_dsl", "gpusched_dsl.version", "gpusched_dsl.__main__", "gpusched_dsl.drivers"}  # a former place
+    layers = [layer for layer in LAYERS if layer not in small and layer not in EDGES]
+    assert core == ["backends" if layer == "gsdsl_backends" else layer.partition(".")[2] for layer in layers]
+    edges = sorted(str(PACKAGES[name].parent.relative_to(ROOT)) for name in EDGES)
+    assert sorted(name for name in named if name.startswith("edges/")) == edges
+
+
+def test_paths_on_the_page_of_the_layout_exist() -> None:
+    """Paths in the third column are within the folder of the row."""
+    text = DESIGN.read_text(encoding="utf-8")
+    missing = []
+    for row in re.findall(r"^\|(.*)\|$", text, re.MULTILINE):
+        cells = row.split("|")
+        folders = [DESIGN.parent.parent, ROOT / "gpusched_dsl"]
+        if len(cells) == 3:
+            folders += [folder / name for name in re.findall("`([^`]*/)`", cells[0]) for folder in folders]
+        for name in re.findall("`([^`]*)`", row):
+            if ("/" in name or name.endswith(".py")) and not any((folder / name).exists() for folder in folders):
+                missing.append(name)
+    assert missing == []

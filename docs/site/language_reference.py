@@ -245,7 +245,7 @@ def _policies() -> str:
         for text, shape in getattr(rule_table, name).items():
             arguments = "; ".join(f"`{p.name}`: {p.meaning}{_default(p.default)}" for p in shape.parameters)
             arguments += "".join(f"; perhaps `{p.name}`: {p.meaning}" for p in shape.optional)
-            rows.append((f"`{text}`", shape.words, arguments, ENGINES[shape.engine]))
+            rows.append((f"`{text}`", shape.words, arguments, ENGINES[shape.plans]))
         rows = rows if any(row[2] for row in rows) else [(row[0], row[1], row[3]) for row in rows]
         headings = [line, what, *(["arguments"] if len(rows[0]) == 4 else []), "engine"]
         if name in WITHOUT_ENGINE:

@@ -78,6 +78,7 @@ SECTIONS: dict[str, list[str]] = {
     ],
     "Internals": [
         "docs/design",
+        "docs/reference/inside",
         "docs/decisions",
         "docs/testing",
         "docs/reference/promises",
@@ -97,6 +98,7 @@ TITLES = {
     "docs/coming_from": "Coming from AMPL, Pyomo, ...",
     "docs/reference/solving": "Solving",
     "docs/design": "Design",
+    "docs/reference/inside": "Inside",
     "docs/testing": "Tests",
     "models/README": "The library",
     "docs/models/README": "As mathematics",
