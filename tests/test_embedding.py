@@ -164,6 +164,14 @@ def test_the_former_place_of_the_notebook_warns() -> None:
     assert "`gsdsl_notebook`" in (ROOT / "docs" / "reference" / "stability.md").read_text(encoding="utf-8")
 
 
+def test_the_former_place_of_drivers_warns() -> None:
+    from gsdsl_clusters.drivers import protocol
+
+    with pytest.warns(DeprecationWarning, match=r"use `gsdsl_clusters.drivers.protocol.DrivenCluster`"):
+        from gpusched_dsl.drivers.protocol import DrivenCluster
+    assert DrivenCluster is protocol.DrivenCluster
+
+
 def test_logs_of_the_program_are_not_silenced(caplog: pytest.LogCaptureFixture) -> None:
     from gsdsl_backends.cvxpy.backend import silence
 

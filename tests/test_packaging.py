@@ -50,6 +50,12 @@ def test_no_init_is_trivial() -> None:
         assert len(body) > 1 or "\n" in docstring, f"{file} has neither code nor a reason"
 
 
+def test_every_package_is_typed() -> None:
+    """Type checkers of users follow only packages with this file."""
+    assert settings()["tool"]["setuptools"]["package-data"]["*"] == ["py.typed"]
+    assert [name for name, folder in package_folders().items() if not (folder / "py.typed").is_file()] == []
+
+
 def test_no_link_is_under_version_control() -> None:
     listed = subprocess.run(["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert len(listed.splitlines()) > 1000

@@ -66,7 +66,7 @@ def test_builds_are_equal_and_complete(tmp_path: Path) -> None:
     assert {n.split("/")[0] for n in names if ".dist-info" not in n} == package_folders().keys()
     pages = {f"gpusched_dsl/{p.relative_to(ROOT)}" for p in navigation.pages()}
     assert pages <= set(names)
-    assert {"gpusched_dsl/grammar/gsm.lark", "gpusched_dsl/py.typed"} <= set(names)
+    assert {"gpusched_dsl/grammar/gsm.lark", *(f"{name}/py.typed" for name in package_folders())} <= set(names)
     assert not [n for n in names if n.endswith((".pyc", ".pyo"))]
     with tarfile.open(archive) as sources:
         inside = {m.name.partition("/")[2] for m in sources.getmembers()}
