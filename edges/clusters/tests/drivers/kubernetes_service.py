@@ -27,7 +27,7 @@ import pytest
 from gsdsl_clusters.drivers.kubernetes.api import KubernetesApi, ObjectChanged
 
 HERE = Path(__file__).resolve().parent
-DEPLOY = HERE.parents[1] / "deploy"
+DEPLOY = HERE.parents[3] / "deploy"
 FOLDER = Path(os.environ.get("GSDSL_KUBERNETES", "~/.cache/gsdsl-tests/kubernetes")).expanduser() / "bin"
 PROGRAMS = {name: shutil.which(name, path=f"{FOLDER}{os.pathsep}{os.environ['PATH']}")
             for name in ("etcd", "kube-apiserver", "apiextensions-apiserver")}  # fmt: skip
