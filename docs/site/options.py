@@ -38,10 +38,9 @@ def page() -> str:
 
 def _campaigns() -> Iterator[str]:
     """Yield the options of methods in campaigns and tests, and those that a campaign refuses."""
+    yield "## Options in campaigns and tests\n"
     yield paragraph(
-        """## Options in campaigns and tests
-
-        In a [campaign](../campaigns.md) and in a `test` block the options of a method stand in brackets, as in
+        """In a [campaign](../campaigns.md) and in a `test` block the options of a method stand in brackets, as in
         `solve Small with highs (gap = 0.01)`. Tests have those with a star. Other names are options
         of the solver itself."""
     )

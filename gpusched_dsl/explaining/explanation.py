@@ -21,7 +21,7 @@ from gpusched_dsl.reporting.report import Report
 from gpusched_dsl.solving.decomposition.selection import DecompositionChoice, choice_for
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Report):
     """Sizes, class, reformulations, and why a problem is infeasible or unbounded.
 

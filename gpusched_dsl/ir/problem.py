@@ -117,7 +117,7 @@ class Objective(Struct, frozen=True, eq=False, dict=True):
         return float(sum(t.value(point) for t in self.terms))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """Minimise or maximise the objectives in order of priority over the points within bounds and rows.
 
@@ -144,6 +144,9 @@ class Problem:
     definitions: tuple[Definition, ...] = field(default=())
     conditions: Conditions = field(default_factory=Conditions.none)
     decompose: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Problem {self.name}: {self.columns} columns, {self.rows} rows>"
 
     @property
     def column_families(self) -> tuple[Family, ...]:

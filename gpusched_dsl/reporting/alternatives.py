@@ -45,7 +45,7 @@ class SolutionResult(Protocol):
     def placed(self) -> Placement | None: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Alternatives:
     """Distinct solutions from the best on, all within a share of its first objective.
 
@@ -126,6 +126,9 @@ class Alternatives:
             lines.append(f"  {rank}: " + "; ".join([*texts, *_list_entries(other)]))
         return [*lines, self.note]
 
+    def __repr__(self) -> str:
+        return f"<Alternatives: {self.note}>"
+
     @property
     def note(self) -> str:
         """What is known about other solutions."""
@@ -180,7 +183,7 @@ class Alternatives:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Options:
     """The options of a job, the best first. `results` has the solution of each, None where there is none."""
 
@@ -221,6 +224,9 @@ class Options:
     @property
     def _values(self) -> list[float | None]:
         return [None if result is None else result.objective for result in self.results]
+
+    def __repr__(self) -> str:
+        return f"<Options: {len(self.options)}, {self.note}>"
 
     @property
     def note(self) -> str:

@@ -65,7 +65,7 @@ class FlexibleDay:
     offers: tuple[DayOffer, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Flexibility(Report):
     """The power that a cluster can shed in the slots of an event, over realised days.
 

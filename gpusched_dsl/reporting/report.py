@@ -33,6 +33,10 @@ class Report:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    def __repr__(self) -> str:
+        """Return the first line of the text: a report may hold arrays of millions of numbers."""
+        return f"<{type(self).__name__}: {self.lines()[0].strip()}>"
+
     def _repr_html_(self) -> str:
         """Return the report as notebooks show it."""
         html: str = write(self, "notebook")

@@ -89,7 +89,7 @@ class ObjectiveResult(Struct, frozen=True):
         return relative_gap(self.value, self.bound, self.largest_cost)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The result of a solve, verified on `problem`; `reformulated` is the backend's problem, with its notes.
 
@@ -153,6 +153,9 @@ class Solution:
     @property
     def terms(self) -> tuple[TermValue, ...]:
         return self.objectives[0].terms if self.objectives else ()
+
+    def __repr__(self) -> str:
+        return f"<Solution {self.problem.name}: {self.status}, objective {self.objective}>"
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state to pickle: everything except the solver's session, which belongs to its process."""

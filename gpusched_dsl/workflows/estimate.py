@@ -45,7 +45,7 @@ LATE = ROUNDING  # of a time: a job is late from here on
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Report):
     """The outcomes of a job. Arrays have one entry for each run, NaN if the job does not get that far.
 

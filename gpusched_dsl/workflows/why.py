@@ -55,7 +55,7 @@ class Alternative:
     forced: ForcedDecision
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DecisionExplanation(Report):
     """Why a job runs on its node, or waits, in the plan that is current `at` a time.
 

@@ -76,6 +76,28 @@ def test_explanation() -> None:
     assert again(explanation).to_dict() == explanation.to_dict()
 
 
+@pytest.mark.parametrize("file", ["capacity_planning/scenarios/figure1.gsm", "cluster/scenarios/shared_cluster.gsm"])
+def test_explanations_of_interchangeable_elements(file: str) -> None:
+    explanation = gs.load(f"models/{file}").explain(why=False)
+    assert explanation.aggregation.aggregated is not None
+    read = again(explanation)
+    assert read.to_dict() == explanation.to_dict()
+    assert read.lines() == explanation.lines()
+
+
+def test_a_prompt_shows_reports_in_one_line() -> None:
+    """Not the arrays of their problems."""
+    with gs.load("models/capacity_planning/scenarios/figure1.gsm") as made:
+        result = made.solve("Figure1", alternatives=2, options_of="j1", time_limit=60)
+        shown = [result, result.alternatives, result.job_options, result.problem, result.solved]
+        shown += [made.explain("Figure1", why=False), made.compare(["highs"], "Figure1"), made]
+    made = gs.loads(REPLAY)
+    shown += [made.run("Pool", method="FIFO"), made.estimate("d", method="FIFO"), made.why("d", 2.0, method="FIFO")]
+    for value in shown:
+        assert len(repr(value).splitlines()) == 1, type(value)
+        assert len(repr(value)) < 300
+
+
 def test_a_start_from_a_stored_result() -> None:
     result = again(model().solve())
     assert model().solve(warm_start=result).objective == pytest.approx(1.875)

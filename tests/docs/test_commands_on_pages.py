@@ -12,7 +12,8 @@ import navigation
 import pytest
 
 from gpusched_dsl.cli.arguments.parse import CommandLineError, parse
-from gpusched_dsl.language.diagnostics.errors import Diagnostics
+from gpusched_dsl.compiling.build import choose_scenario
+from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.source_files import library_files, library_folder
 from gpusched_dsl.language.workspace import load_workspace
 from gpusched_dsl.online.open import setup_of
@@ -83,6 +84,23 @@ def test_scenarios_of_commands_exist() -> None:
 
 def library_paths(name: str) -> list[Path]:
     return [library_folder() / file for file in library_files(name) if file.endswith(".gsm")]
+
+
+@pytest.mark.parametrize("command", ["solve", "explain", "compare", "export", "watch", "flexibility"])
+def test_commands_that_need_a_scenario_name_it(command: str) -> None:
+    """A model of the library with several scenarios: the command ends with GSM6006 if it names none."""
+    checked = 0
+    for page, line in commands():
+        found = re.match(
+            rf"gsdsl {command} (gsdsl:\S+\.gsm|models/\S+\.gsm)(?!.* (?:--scenario|-s|--policy|--to) )", line
+        )
+        if found and (files := [ROOT / found[1]] if found[1].startswith("models") else library_paths(found[1])):
+            try:
+                choose_scenario(load_workspace(files[0], Diagnostics()), data_later=True)
+            except DiagnosticError as error:
+                pytest.fail(f"{page}: {line}: {error}")
+            checked += 1
+    assert checked or command != "solve"
 
 
 RUNS = [

@@ -72,6 +72,34 @@ def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(tmp_path.glob("*.gsm"))) == text.count("\ntest ") + 1
 
 
+RECIPE = re.compile(r"`(\w+\.gsm)`:\n\n```gsm\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RULE = re.compile(r"^  (?:\w+(?:\[[^\]]*\])? =|calendar) [^;\n]*;\n|(?<=Noon \{ |ours \{ )[^;{}]*;", re.MULTILINE)
+
+
+def rules() -> list[tuple[str, str]]:
+    """Each file of the recipes with each statement of its scenarios, except the common part and the table of jobs."""
+    found = [
+        (name, text) for name, text in RECIPE.findall(read_page("recipes")) if name not in ("noon.gsm", "mine.gsm")
+    ]
+    return [(name, rule) for name, text in found for rule in RULE.findall(text)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "rule"), rules())
+def test_a_recipe_fails_without_its_rule(name: str, rule: str, tmp_path: Path) -> None:
+    """So its test is one of the rule, and every line of the recipe is needed."""
+    for file, text in RECIPE.findall(read_page("recipes")):
+        (tmp_path / file).write_text(text.replace(rule, "", 1) if file == name else text, encoding="utf-8")
+    assert main(["test", str(tmp_path / name)]) == 1
+
+
+def test_every_recipe_has_a_rule_that_is_tried() -> None:
+    assert {name for name, _ in rules()} == {n for n, _ in RECIPE.findall(read_page("recipes"))} - {
+        "noon.gsm",
+        "mine.gsm",
+    }
+
+
 def test_what_a_solve_prints(tmp_path: Path) -> None:
     results = list(execute(read_page("result").partition("\n- **status**")[0], tmp_path))
     assert [result.agrees for result in results] == [True, True]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from gpusched_dsl.compiling.interchangeable.quotient import Quotient
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
@@ -91,6 +91,11 @@ class PatternPool:
     component_within: Callable[[Floats, tuple[Floats, ...], float], AggregatedComponent]
 
 
+def refuse_map(*_: object) -> NoReturn:
+    """The maps of a component that was stored."""
+    raise RuntimeError("a stored component maps no points")
+
+
 @dataclass(frozen=True, eq=False)
 class AggregatedComponent:
     """The replacement of one component.
@@ -101,7 +106,7 @@ class AggregatedComponent:
     satisfy the rows of every element and add up to `sums @ values`. `aggregate(spread)` is the inverse: it returns
     values of the part's columns for values of single elements, None if these violate their rows.
     With a `pool` the part has a few of its columns only; others are added while solving.
-    `effect` describes the replacement in words, `proof` why it is exact.
+    `effect` describes the replacement in words, `proof` why it is exact. Pickled, it has no maps and no pool.
     """
 
     component: Component
@@ -113,6 +118,9 @@ class AggregatedComponent:
     effect: str
     proof: str
     pool: PatternPool | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"disaggregate": refuse_map, "aggregate": refuse_map, "pool": None}
 
     @property
     def size(self) -> int:

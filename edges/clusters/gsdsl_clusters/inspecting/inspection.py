@@ -19,7 +19,7 @@ from gsdsl_clusters.inspecting.unused import UnusedGpus, unused_gpus
 from gsdsl_clusters.inspecting.what_if import ClusterChange, what_if
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClusterInspection(IllustratedReport):
     """A cluster and its load, who waits and why, when jobs start, what other queues and more nodes would change, and
     what is unused. `price` is that of a GPU-hour in `currency`, if it is known.
