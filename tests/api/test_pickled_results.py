@@ -89,7 +89,7 @@ def test_a_prompt_shows_reports_in_one_line() -> None:
     """Not the arrays of their problems."""
     with gs.load("models/capacity_planning/scenarios/figure1.gsm") as made:
         result = made.solve("Figure1", alternatives=2, options_of="j1", time_limit=60)
-        shown = [result, result.alternatives, result.job_options, result.problem, result.solved]
+        shown: list[Any] = [result, result.alternatives, result.job_options, result.problem, result.solved]
         shown += [made.explain("Figure1", why=False), made.compare(["highs"], "Figure1"), made]
     made = gs.loads(REPLAY)
     shown += [made.run("Pool", method="FIFO"), made.estimate("d", method="FIFO"), made.why("d", 2.0, method="FIFO")]

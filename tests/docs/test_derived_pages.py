@@ -26,6 +26,12 @@ def test_made_pages_are_up_to_date(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name]()
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_headings_of_made_pages_end_before_the_text(name: str) -> None:
+    text = re.sub(r"^```.*?^```$", "", PAGES[name](), flags=re.MULTILINE | re.DOTALL)
+    assert [line for line in re.findall(r"^#+ .*$", text, re.MULTILINE) if "](" in line or len(line) > 100] == []
+
+
 def test_words_have_their_places() -> None:
     places = grammar_facts.places_of_words()
     assert places["lookahead"] == ("policy", "online")
