@@ -33,7 +33,7 @@ def explain_code(options: argparse.Namespace, output: Output) -> int:
     output.say(output.style(f"{code} {CODES[code]}", "1"))
     output.say()
     for line in _lines(text):
-        output.say(line)
+        output.say_wrapped(line)
     if options.json is not None:
         from gpusched_dsl.reporting.document import json_text
 

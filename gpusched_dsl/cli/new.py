@@ -18,7 +18,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 def run(options: argparse.Namespace, output: Output) -> int:
     if options.list:
         for template, (purpose, _) in TEMPLATES.items():
-            output.say(f"{template:<10} {purpose}")
+            output.say_wrapped(f"{template:<9}  {purpose}")
         return exits.OK
     if options.name is None:
         raise CommandLineError(

@@ -74,13 +74,13 @@ def _show_values(result: Result, output: Output, names: Sequence[str]) -> None:
     for found in (*tables, *dual_tables(result)):
         if before or found.grid is not None:
             output.say()
-        output.say(found.caption)
+        output.say_wrapped(found.caption)
         before = found.grid is not None
         if found.grid is not None:
             show_grid(found.grid, output)
         if found.left_out:
             more = f"{found.left_out:,} more; `--show` with a name prints all, `--csv` and `--json` write them"
-            output.say(f"  ... and {more}")
+            output.say_wrapped(f"  ... and {more}")
 
 
 def _show_waiting(waiting: WaitingJobs, output: Output) -> None:

@@ -19,6 +19,8 @@ import fcntl
 import pty
 import termios
 
+from gpusched_dsl.cli.arguments.commands import COMMANDS as SUMMARIES
+
 WIDTH = 80
 ROOT = Path(__file__).resolve().parents[2]
 GAVEL = "gsdsl:capacity_planning/scenarios/gavel_at_most.gsm"
@@ -67,6 +69,11 @@ COMMANDS = (
     "trace --formats",
     "trace --formats philly",
     "campaign show campaign.gsm",
+    "explain GSM3002",
+    "new --list",
+    "solve gsdsl:figure1.gsm --duals --alternatives 3 --options-of j1",
+    "--help",
+    *(f"{command} --help" for command in sorted(SUMMARIES)),
 )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 
 from gpusched_dsl.cli.arguments.examples import examples_text
 from gpusched_dsl.cli.arguments.parser import Parser, add_options, add_output_options
 from gpusched_dsl.cli.exits import TABLE
 
-EXITS = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in TABLE)
+EXITS = "exit codes:\n" + "\n".join(
+    textwrap.fill(meaning, 80, initial_indent=f"  {code:>3}  ", subsequent_indent=" " * 7) for code, meaning in TABLE
+)
 
 # In the order of `gsdsl --help`: the summary is also the first line of the command's own help.
 COMMANDS: dict[str, str] = {
@@ -23,7 +26,7 @@ COMMANDS: dict[str, str] = {
     "flexibility": "find how much power can be shed for sure in some slots, and its cost",
     "campaign": "run a grid of experiments in parallel, continue it, show its results",
     "policies": "list the policies for a model, and the rules of policies",
-    "explain": "explain a problem (sizes, reformulations, conflicts), a policy or a diagnostic code",
+    "explain": "explain a problem (sizes, reformulations, conflicts), a policy or a diagnostic",
     "show": "list the models, options, scenarios and sizes of a file, or the shipped models",
     "check": "check syntax, names, units and data without solving",
     "watch": "check and solve a file again after each save, and show what changed",
@@ -48,7 +51,7 @@ def build_parser(wanted: str | None = None, *, options: bool = True) -> tuple[Pa
     """
     parser = Parser(
         prog="gsdsl",
-        description="Models of scheduling deep-learning jobs on GPU clusters: check, solve, test, export.",
+        description="Models of scheduling deep-learning jobs on GPU clusters: check, solve, test.",
         epilog=EXITS + "\n\n`gsdsl COMMAND --help` explains a command.",
     )
     parser.add_argument("-V", "--version", action="version", version=_version())

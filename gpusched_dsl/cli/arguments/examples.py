@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "flexibility": (
         (
-            "gsdsl flexibility day.gsm --event 17:00..19:00 --days seed=1..20 --probability 95%",
+            "gsdsl flexibility day.gsm --event 68..75 --days seed=1..20 --probability 95%",
             "kW for sure on 19 days",
         ),
         ("gsdsl flexibility day.gsm --event 68..75 --days days.csv --offers 0.5,1,2", "the price of these sheds"),
@@ -94,7 +94,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gsdsl profile summarise samples.csv", "means of repeated measurements"),
     ),
     "trace": (("gsdsl trace jobs.csv --as philly --parquet jobs.parquet", "a published trace in standard columns"),),
-    "lsp": (("gsdsl lsp", "the command of the language server for .gsm files in the settings of an editor"),),
+    "lsp": (("gsdsl lsp", "the command of the language server in the settings of an editor"),),
     "mcp": (
         ("gsdsl mcp models", "the command of the server in the settings of an assistant"),
         ("gsdsl mcp models --time-limit 2m --memory-limit 4", "for larger models"),
