@@ -26,7 +26,8 @@ def page() -> str:
         ),
     ]
     for parser in _with_subcommands(build_parser()[1].values()):
-        rows = [_row(action) for action in parser._actions if _is_shown(action)]
+        only = _with_what(parser)
+        rows = [(name, only.get(id(a), "") + text) for a in parser._actions if _is_shown(a) for name, text in [_row(a)]]
         description = (parser.description or "").strip().splitlines()[0]
         parts.append(f"## `{parser.prog}`\n\n{_plain(description)}\n\n" + table(("argument", "meaning"), rows))
         examples = EXAMPLES.get(parser.prog.removeprefix("gsdsl "), ())
@@ -61,6 +62,13 @@ def _with_subcommands(parsers: object) -> Iterator[argparse.ArgumentParser]:
             yield parser
         for action in inner:
             yield from _with_subcommands(action.choices.values())
+
+
+def _with_what(parser: argparse.ArgumentParser) -> dict[int, str]:
+    """Return the words before the meaning of options that belong to one choice of an argument, such as `run: `."""
+    words = {str(word) for a in parser._actions if not a.option_strings for word in a.choices or ()}
+    groups = [group for group in parser._action_groups if group.title in words]
+    return {id(a): f"{group.title}: " for group in groups for a in group._group_actions}
 
 
 def _is_shown(action: argparse.Action) -> bool:

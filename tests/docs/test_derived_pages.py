@@ -32,6 +32,14 @@ def test_headings_of_made_pages_end_before_the_text(name: str) -> None:
     assert [line for line in re.findall(r"^#+ .*$", text, re.MULTILINE) if "](" in line or len(line) > 100] == []
 
 
+def test_options_of_one_action_name_it() -> None:
+    """`gsdsl campaign show --all` is refused, so the page says where `--all` belongs."""
+    page = section(PAGES["reference/options.md"](), "`gsdsl campaign`")
+    meaning = dict(re.findall(r"^\| `(--[\w-]+)`[^|]* \| (\w+:)", page, re.MULTILINE))
+    with_run = dict.fromkeys(("--workers", "--engine", "--memory", "--retry", "--dry-run"), "run:")
+    assert meaning == with_run | {"--html": "show:", "--figures": "show:", "--out": "export:", "--all": "export:"}
+
+
 def test_words_have_their_places() -> None:
     places = grammar_facts.places_of_words()
     assert places["lookahead"] == ("policy", "online")
