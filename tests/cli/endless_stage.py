@@ -10,15 +10,15 @@ from typing import Any
 from gpusched_dsl.cli import main, watchdog
 
 STAGES = {
-    "parse": "language.parsing.parser._parse",
-    "check": "cli.instance.check_solvable",
-    "read": "compiling.data.instance._Builder._param",
-    "ground": "compiling.lowering.ground._Grounding._constraint",
-    "reformulate": "solving.solve.reformulate",
-    "solve": "backends.highs.run.HighsRun.run",
-    "policy": "policies.decide.run",
-    "verify": "solving.verification.verify",
-    "write": "cli.solve._write",
+    "parse": "gpusched_dsl.language.parsing.parser._parse",
+    "check": "gpusched_dsl.cli.instance.check_solvable",
+    "read": "gpusched_dsl.compiling.data.instance._Builder._param",
+    "ground": "gpusched_dsl.compiling.lowering.ground._Grounding._constraint",
+    "reformulate": "gpusched_dsl.solving.solve.reformulate",
+    "solve": "gsdsl_backends.highs.run.HighsRun.run",
+    "policy": "gpusched_dsl.policies.decide.run",
+    "verify": "gpusched_dsl.solving.verification.verify",
+    "write": "gpusched_dsl.cli.solve._write",
 }
 KEPT: list[bytes] = []
 
@@ -60,7 +60,7 @@ def said_first(work: Callable[..., None]) -> Callable[..., None]:
 
 def replace(place: str, work: Callable[..., None]) -> None:
     """Put a function in the place of another: `module.name` or `module.Class.name`."""
-    path = f"gpusched_dsl.{place}".split(".")
+    path = place.split(".")
     modules = next(end for end in range(len(path) - 1, 0, -1) if is_module(path[:end]))
     owner = importlib.import_module(".".join(path[:modules]))
     for name in path[modules:-1]:

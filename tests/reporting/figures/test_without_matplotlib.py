@@ -86,11 +86,10 @@ def test_notebooks_show_a_note_in_place_of_figures() -> None:
 
 
 def test_a_notebook_command_is_refused_before_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gsdsl_notebook.commands import COMMANDS
+    from gsdsl_notebook.commands import parser_of, refuse_others
 
-    command = COMMANDS["solve"]
-    parser = command.parser("solve", "m")
+    parser = parser_of("solve", "m")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DiagnosticError, match="GSM6023"):
-        command.refuse_others(parser.parse_args(["m", "--figures", "pictures"]), parser)
-    command.refuse_others(parser.parse_args(["m", "--html", "page.html"]), parser)
+        refuse_others("solve", parser.parse_args(["m", "--figures", "pictures"]), parser)
+    refuse_others("solve", parser.parse_args(["m", "--html", "page.html"]), parser)
