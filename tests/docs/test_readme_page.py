@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +118,13 @@ def picture(name: str) -> str:
 
 def words_of(svg: str) -> list[str]:
     return re.findall(r">([^<>]+)</text>", svg)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="grep and sed")
+def test_continuous_integration_finds_the_commands_on_shipped_models() -> None:
+    """It executes them with an installed wheel."""
+    line = re.search(r"^  commands=\$\((.*)\)$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
+    assert line is not None
+    found = subprocess.run(["bash", "-c", line[1]], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert len(found.splitlines()) >= 2
+    assert all(command.startswith("gsdsl ") for command in found.splitlines())
