@@ -13,6 +13,7 @@ from gpusched_dsl.ir.definitions import Conditions, Definition
 from gpusched_dsl.ir.domains import Domain, Scalar
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.language.source import Span
+from gpusched_dsl.language.text.counting import count_text
 
 __all__ = ["Family", "Matrix", "Objective", "Problem", "Size", "Term", "families_named"]
 
@@ -146,7 +147,7 @@ class Problem:
     decompose: str | None = None
 
     def __repr__(self) -> str:
-        return f"<Problem {self.name}: {self.columns} columns, {self.rows} rows>"
+        return f"<Problem {self.name}: {count_text(self.columns, 'column')}, {count_text(self.rows, 'row')}>"
 
     @property
     def column_families(self) -> tuple[Family, ...]:
