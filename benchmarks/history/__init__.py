@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-RESULTS, PAGE = FOLDER / "results", FOLDER / "README.md"
+RESULTS, PAGE = FOLDER / "kept", FOLDER / "README.md"
 HEAD = """# History of the benchmarks
 
 CPU seconds with imports and peak memory of our own arms by two commits, in turns in one run, as `make compare-commits`
