@@ -122,7 +122,7 @@ def _tidy(amounts: Floats, scales: Floats) -> Floats:
     return tidied
 
 
-SLACK, GIVES_WAY = "slack", "gives way"
+SLACK, RELAXED = "slack", "is relaxed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,11 +187,11 @@ def with_binaries(stretched: Elastic, rows: Codes, at_most: Floats) -> Elastic:
     number = Objective("minimize", (Term(None, binaries, np.ones(count)),))
     extended = replace(
         problem,
-        auxiliary=(*problem.auxiliary, Family(GIVES_WAY, first, IntervalDomain(0, count - 1))),
+        auxiliary=(*problem.auxiliary, Family(RELAXED, first, IntervalDomain(0, count - 1))),
         lower=np.concatenate((problem.lower, np.zeros(count))),
         upper=np.concatenate((problem.upper, np.ones(count))),
         integer=np.concatenate((problem.integer, np.ones(count, dtype=np.bool_))),
-        constraints=(*problem.constraints, Family(GIVES_WAY, problem.rows, IntervalDomain(0, len(slacks) - 1))),
+        constraints=(*problem.constraints, Family(RELAXED, problem.rows, IntervalDomain(0, len(slacks) - 1))),
         matrix=problem.matrix.with_rows_below(pairs),
         row_lower=np.concatenate((problem.row_lower, np.full(len(slacks), -np.inf))),
         row_upper=np.concatenate((problem.row_upper, np.zeros(len(slacks)))),

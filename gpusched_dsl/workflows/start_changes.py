@@ -55,7 +55,7 @@ def have_ended(loop: EventLoop, jobs: Ints | None) -> bool:
 
 
 class ChangedRun:
-    """A simulated run of which a change is in effect from now on, with a new plan at once.
+    """A simulated run with a change in effect from now on, and a new plan at once.
 
     Raises DiagnosticError where the model does not allow the change, and as planning does.
     """

@@ -236,7 +236,7 @@ class LightWorld(World):
 
 
 class LightLoop(EventLoop):
-    """The event loop of one rollout: its plans come from formulas instead of data, and nobody is told of them."""
+    """The event loop of one rollout: its plans come from formulas instead of data, without listeners."""
 
     world: LightWorld
 

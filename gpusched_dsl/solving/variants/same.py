@@ -43,7 +43,7 @@ class InterchangeableSet:
 
 
 def interchangeable_sets(model: CheckedModel, store: ValueStore) -> tuple[InterchangeableSet, ...]:
-    """Return the sets of which some elements are interchangeable, as `compiling/interchangeable` proves."""
+    """Return the sets with interchangeable elements, as `compiling/interchangeable` proves."""
     found = []
     for declared in candidates(model):
         try:

@@ -111,7 +111,7 @@ class ActionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A change of one job. `start` and `resize` have the wanted GPUs by node; the reason is told to the cluster."""
+    """A change of one job. `start` and `resize` have the wanted GPUs by node; the cluster gets the reason."""
 
     kind: ActionKind
     job: str

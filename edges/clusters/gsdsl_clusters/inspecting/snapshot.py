@@ -60,7 +60,7 @@ JOB_COLUMNS: Columns = {
     "qos": pl.String,  # quality of service, or priority class
     "name": pl.String,
     "array": pl.String,  # the array that has it as a task, "" for none
-    "het_job": pl.String,  # the job of which it is a component, "" for none: components that wait start together
+    "het_job": pl.String,  # its het job, "" for none: components that wait start together
     "array_limit": pl.Int32,  # tasks of the array that may run at once, null: all
     "after": pl.List(pl.String),  # jobs that must end first
     "priority": pl.Float64,  # a larger one goes first; null if the source has none

@@ -304,7 +304,7 @@ class _JobReader:
         return row | {"state": SnapshotState.WAITING.value, "reason": "it has no pods yet"}
 
     def _part(self, number: int, pod_spec: Json) -> _Part | None:
-        requested = gpu_requests(pod_spec) if number else {}  # pods of which there are none demand nothing
+        requested = gpu_requests(pod_spec) if number else {}  # a set without pods demands nothing
         if not requested:
             return None
         resource = max(requested, key=lambda name: requested[name])
