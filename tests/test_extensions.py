@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from derive import PAGES
+
+import gpusched_dsl as gs
 
 PACKAGE = Path(__file__).with_name("extensions_package")
 SOLVE = str(PACKAGE / "solve_excess.py")
@@ -155,6 +158,42 @@ def test_a_definition_kind_and_a_pass(
     assert status == "optimal"
     assert float(objective) == pytest.approx(optimum)
     assert "excess_as_maximum" in notes
+
+
+ASKED = """
+class Required:
+    name = "required"
+
+    def accepts(self, analysis, target):
+        print(self.name)
+        return False
+
+
+class Tightening(Required):
+    name = "tightening"
+"""
+
+
+def test_passes_are_asked_about_nonlinear_problems_and_tightenings_about_integers(tmp_path: Path) -> None:
+    metadata = tmp_path / "installed" / "asked-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata.parent / "asked.py").write_text(ASKED)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: asked\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[gpusched_dsl.passes]\nr = asked:Required\n[gpusched_dsl.tightenings]\nt = asked:Tightening\n"
+    )
+    (tmp_path / "m.gsm").write_text("""
+model Linear { var x >= 0 <= 9; minimize f: x; }
+model Integers { var x integer >= 0 <= 9; minimize f: x; }
+model Nonlinear { var x >= 0 <= 9; var y >= 0 <= 9; minimize f: max(x, y); }
+scenario L for Linear { }
+scenario I for Integers { }
+scenario N for Nonlinear { }
+""")
+    solves = [("solve", "m.gsm", "--scenario", name) for name in "LIN"]
+    printed = gsdsl(metadata.parent, tmp_path, *solves, (*solves[1], "--without", "tightening"))
+    asked = [set(text.split()) & {"required", "tightening"} for text in printed]
+    assert asked == [set(), {"tightening"}, {"required"}, set()]
 
 
 def test_a_definition_kind_of_a_whole_argument_needs_no_pass(installed: Path, tmp_path: Path) -> None:
@@ -304,6 +343,14 @@ def test_a_driver(installed: Path, tmp_path: Path) -> None:
     code = """from gsdsl_clusters.drivers.registry import driver, driver_names
 print("shelf" in driver_names(), driver("shelf")({"gpus": 3}).observe().nodes["shelf"].gpus)"""
     assert run(installed, tmp_path, "-c", code).strip() == "True 3"
+
+
+@pytest.mark.parametrize("file", [*PACKAGE.glob("*.py"), *(PACKAGE.parent / "newcomers/embedding").glob("*.py")])
+def test_examples_take_public_names_from_the_public_place(file: Path) -> None:
+    """Pages show these packages to authors of others: a name that is stable is not taken from a module that is not."""
+    taken = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
+    inner = [node for node in taken if node.module and node.module.startswith(("gpusched_dsl.", "gsdsl_backends"))]
+    assert {alias.name for node in inner for alias in node.names} & set(gs.__all__) == set()
 
 
 def test_nothing_of_it_is_imported_unless_it_is_named(installed: Path, tmp_path: Path) -> None:

@@ -148,7 +148,9 @@ class Session(Protocol):
         """
         raise RuntimeError("the capabilities of this backend state no `carries`")
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Free what the solver holds; by default there is nothing to free."""
+        return
 
 
 @runtime_checkable

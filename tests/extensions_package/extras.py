@@ -10,29 +10,45 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 import polars as pl
 
+from gpusched_dsl import (
+    Analysis,
+    Capabilities,
+    Definition,
+    Distribution,
+    Dropped,
+    Exporter,
+    Format,
+    FormatColumn,
+    FormatTable,
+    Monitor,
+    NamedDistribution,
+    Note,
+    Option,
+    PassResult,
+    PlaceRule,
+    Problem,
+    Raw,
+    Report,
+    Reporter,
+    Result,
+    Session,
+    Setting,
+    SolveOptions,
+    SolverResult,
+    Status,
+    Target,
+)
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
-from gpusched_dsl.data.formats.shape import Dropped, Format, FormatColumn, FormatTable, Option, Raw, Setting
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import Affines, MinMax
-from gpusched_dsl.ir.definitions.base import Block, Definition
+from gpusched_dsl.ir.definitions.base import Block
 from gpusched_dsl.ir.definitions.intervals import Interval
-from gpusched_dsl.ir.distributions import Distribution
 from gpusched_dsl.ir.distributions.base import INF, StoredDistribution, as_floats, require
-from gpusched_dsl.ir.distributions.named import NamedDistribution
 from gpusched_dsl.ir.distributions.restricted import Restrictable
 from gpusched_dsl.ir.matrix import stack
-from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.distributions import spelling
 from gpusched_dsl.policies.kernels.free_capacity import has_room
-from gpusched_dsl.policies.plug_ins import PlaceRule
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
-from gpusched_dsl.reporting.report import Report
-from gpusched_dsl.reporting.reporters import Reporter
-from gpusched_dsl.reporting.result import Result
-from gsdsl_backends.exporters import Exporter
-from gsdsl_backends.protocol import Capabilities, Monitor, SolveOptions
 from gsdsl_clusters.drivers.protocol import Action, ActionRefused, Observation, ObservedNode
 
 # --- a placing rule ---------------------------------------------------------------------------------------------------
@@ -175,11 +191,11 @@ class Enumeration:
     def versions(self) -> dict[str, str]:
         return {"enumeration": "1.0"}
 
-    def open(self, problem: Problem) -> _Enumerated:
+    def open(self, problem: Problem) -> Session:
         return _Enumerated(problem)
 
 
-class _Enumerated:
+class _Enumerated(Session):
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
@@ -197,9 +213,6 @@ class _Enumerated:
     def _keeps_rows(self, point: Floats) -> bool:
         activity = self.problem.matrix.activity(point)
         return bool(((activity >= self.problem.row_lower) & (activity <= self.problem.row_upper)).all())
-
-    def close(self) -> None:
-        pass
 
 
 # --- a trace format ---------------------------------------------------------------------------------------------------

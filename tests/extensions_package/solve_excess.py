@@ -8,11 +8,12 @@ import sys
 import numpy as np
 from extras import Excess
 
+from gpusched_dsl import Problem
 from gpusched_dsl.ir.definitions import Affines, unary_starts
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.json.codec import from_json, to_json
 from gpusched_dsl.ir.matrix import Matrix
-from gpusched_dsl.ir.problem import Family, Objective, Problem, Term
+from gpusched_dsl.ir.problem import Family, Objective, Term
 from gpusched_dsl.solving.solve import solve_problem
 from gsdsl_backends.registry import backend
 

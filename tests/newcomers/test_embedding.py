@@ -63,8 +63,8 @@ def test_the_service_type_checks_where_gsdsl_is_installed_for_editing(tmp_path: 
     subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), str(unpacked)], check=True)
     [path] = unpacked.glob("*.pth")
     folders = path.read_text().splitlines()
-    for name in ("shop.py", "service.py"):
-        (tmp_path / name).write_bytes((HERE / name).read_bytes())
+    for file in (HERE / "shop.py", HERE / "service.py", ROOT / "tests/extensions_package/extras.py"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "kinds.py").write_text(
         "import gpusched_dsl as gs\n"
         'model = gs.loads("")\n'
@@ -75,7 +75,7 @@ def test_the_service_type_checks_where_gsdsl_is_installed_for_editing(tmp_path: 
     environment = {**os.environ, "MYPYPATH": os.pathsep.join(folders)}
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"),
-         "shop.py", "service.py", "kinds.py"],
+         "shop.py", "service.py", "extras.py", "kinds.py"],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
