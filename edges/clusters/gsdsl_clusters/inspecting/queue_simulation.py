@@ -169,8 +169,9 @@ def ready_at() -> pl.Expr:
 def present_state(snapshot: ClusterSnapshot) -> QueueData:
     """The jobs that run, wait or are blocked now. Lengths and estimates are the limits.
 
-    Blocked jobs wait for the jobs after which they come, or until they are eligible; those that wait for something else
-    never start. Times are in seconds since the snapshot; a running job that has passed its limit ends in a second.
+    Blocked jobs wait for the jobs after which they come, or until they are eligible; those that wait for anything else,
+    such as a job without GPUs, never start. Times are in seconds since the snapshot; a running job that has passed its
+    limit ends in a second.
     """
     jobs = snapshot.jobs.filter(pl.col("state").is_in(["running", "waiting", "blocked"]))
     now = snapshot.now
@@ -179,8 +180,8 @@ def present_state(snapshot: ClusterSnapshot) -> QueueData:
     runs = ~np.isnan(started)
     length = np.where(runs, np.maximum(limit, 1.0 - started), limit)
     pairs = dependencies(jobs)
-    follows = np.zeros(len(jobs), dtype=np.bool_)
-    follows[pairs[:, 1]] = True
+    wanted = jobs["after"].list.len().to_numpy()
+    follows = (wanted > 0) & (np.bincount(pairs[:, 1], minlength=len(jobs)) == wanted)
     stuck = (jobs["state"] == "blocked").to_numpy() & ~follows
     ready = (jobs.select(ready_at()).to_series() - now).fill_null(0.0).to_numpy()
     submitted = np.where(stuck & (ready <= 0.0), np.inf, np.maximum(ready, 0.0))

@@ -188,7 +188,7 @@ _WORDS = {"user": "user", "team": "team", "qos": "QOS", "partition": "partition"
 
 def _blocked_notes(row: Mapping[str, Any], whole: Mapping[str, str]) -> tuple[str, ...]:
     """Why a job must not start yet; `whole` has the het job of each component."""
-    if after := list(dict.fromkeys(whole.get(name, name) for name in row["after"])):
+    if after := list(dict.fromkeys(whole.get(name, name.partition("+")[0]) for name in row["after"])):
         return (f"waits for the end of {', '.join(after[:5])}",)
     reason = str(row["reason"])
     return (_BLOCKED.get(reason, reason) or "must not start yet",)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from gpusched_dsl.explaining.job_reason import names_text
 from gpusched_dsl.language.text.numbers import count_text
 from gsdsl_clusters.inspecting.snapshot import ClusterSnapshot, SnapshotState
 from gsdsl_clusters.inspecting.together import whole_jobs
@@ -55,8 +56,9 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[
     hours = usual_hours(snapshot)
     waiting = snapshot.jobs_in(SnapshotState.WAITING)
     running = snapshot.jobs_in(SnapshotState.RUNNING)
-    if blocked := whole_jobs(snapshot.jobs_in(SnapshotState.BLOCKED)).height:
-        notes.append(f"{count_text(blocked, 'job')} that must not start yet")
+    blocked = whole_jobs(snapshot.jobs_in(SnapshotState.BLOCKED))
+    if blocked.height:
+        notes.append(f"{_counted(blocked)} that must not start yet")
     if limited := waiting.filter(pl.col("array_limit").is_not_null()).height:
         notes.append(f"limits of arrays with {count_text(limited, 'waiting task')}")
     present = pl.concat([waiting["job"], running["job"], snapshot.jobs_in(SnapshotState.BLOCKED)["job"]]).to_list()
@@ -69,7 +71,7 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[
         if waiting.height < ended.height:
             notes.append(f"{count_text(ended.height - waiting.height, 'job')} that ended before the last {MOST_PAST}")
     start = float(waiting["submitted"].min()) if is_past else snapshot.now  # type: ignore[arg-type]
-    waiting = _in_pods(_without_het_jobs(waiting, notes), snapshot.pods)
+    waiting = _in_pods(_without_het_jobs(waiting, is_past, notes), snapshot.pods)
     queued, barred = _queued(waiting, nodes, hours, snapshot.now, is_past, shares, notes)
     begun, held = _running(running, nodes, hours, notes)
     on_closed = held.filter(pl.col("node").is_in(list(down)))
@@ -89,13 +91,20 @@ def written_jobs(snapshot: ClusterSnapshot, nodes: pl.DataFrame, down: Sequence[
     return WrittenJobs(jobs.select(JOB_COLUMNS), held, barred, closed, start, hours, is_past, notes)
 
 
-def _without_het_jobs(jobs: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """The jobs without those of several components that start together."""
-    several = (pl.col("het_job") != "") & (pl.len().over("het_job") > 1)
-    left_out = jobs.filter(several)["het_job"].n_unique()
-    if left_out:
-        notes.append(f"{count_text(left_out, 'het job')}, whose components start together")
-    return jobs.filter(~several)
+def _without_het_jobs(jobs: pl.DataFrame, is_past: bool, notes: list[str]) -> pl.DataFrame:
+    """The jobs without those whose components start together: one that ended with GPUs in one component is a job."""
+    leaves = pl.col("het_job") != ""
+    if is_past:
+        leaves &= pl.len().over("het_job") > 1
+    left_out = whole_jobs(jobs.filter(leaves))
+    if left_out.height:
+        notes.append(f"{_counted(left_out, 'het job')}, whose components start together")
+    return jobs.filter(~leaves)
+
+
+def _counted(jobs: pl.DataFrame, noun: str = "job") -> str:
+    """`2 jobs (7, 9)`."""
+    return f"{count_text(jobs.height, noun)} ({names_text(jobs['job'].to_list())})"
 
 
 def _in_pods(jobs: pl.DataFrame, pods: Mapping[str, int]) -> pl.DataFrame:
@@ -185,10 +194,10 @@ def _of_partitions(nodes: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
 
 
 def _kept(jobs: pl.DataFrame, keep: pl.Expr, why: str, notes: list[str]) -> pl.DataFrame:
-    found = jobs.filter(keep)
-    if found.height < jobs.height:
-        notes.append(why.format(count_text(jobs.height - found.height, "job")))
-    return found
+    kept = jobs.select(keep.fill_null(False)).to_series()
+    if not kept.all():
+        notes.append(why.format(_counted(jobs.filter(~kept))))
+    return jobs.filter(kept)
 
 
 def _excluded(demand: dict[str, list[str]], nodes: pl.DataFrame) -> list[str]:

@@ -284,6 +284,6 @@ def test_components_count_together_in_a_limit() -> None:
 
 def test_a_written_model_leaves_it_out_by_its_number() -> None:
     folder = model_folder(read_snapshot(str(RECORDS / "slurm_22_05_het_json"), LIMITS))
-    assert "1 het job, whose components start together" in folder.left_out
+    assert "1 het job (3), whose components start together" in folder.left_out
     jobs = [line.partition(",")[0] for line in folder.files["jobs.csv"].splitlines()[1:]]
     assert sorted(jobs) == ["1+0", "1+1"]  # that run, and occupy their GPUs

@@ -176,10 +176,10 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert 'gpus["v2"] = 1;  # it starts no jobs: fan' in now
     assert 'for_job["course", "7"] = 1;' in now
     assert Counter(found.left_out) == Counter(
-        ["1 job that must not start yet", "1 job waiting for the end of others",
-         "1 job of a type of GPU that no node has",
-         "1 job whose demands no node meets",
-         "1 job running on nodes that are not known"]
+        ["1 job (11) that must not start yet", "1 job (12) waiting for the end of others",
+         "1 job (8) of a type of GPU that no node has",
+         "1 job (9) whose demands no node meets",
+         "1 job (3) running on nodes that are not known"]
     )  # fmt: skip
 
 
@@ -312,7 +312,7 @@ def test_jobs_larger_than_the_cluster(
     )
     found.write(tmp_path)
     fits = on_slurm if system == "Slurm" else on_kubernetes
-    assert list(found.left_out) == ([] if fits else ["1 job larger than all nodes that suit"])
+    assert list(found.left_out) == ([] if fits else [f"1 job ({job['job']}) larger than all nodes that suit"])
     run = gs.load(tmp_path / "now.gsm").run("Now", method="FIFO")
     assert run.jobs["state"].to_list() == ["done"] * (1 + fits)
 

@@ -82,6 +82,7 @@ def read_slurm(
         records.add_node(node)
     for job in raw_jobs or ():
         records.add_job(job)
+    records.leave_out_parts()
     live = _job_table(records)
     if history is not None:
         old = history.jobs.filter(~pl.col("job").is_in(live["job"].implode()))
@@ -176,8 +177,8 @@ def _job_table(records: SlurmRecords) -> pl.DataFrame:
         records.jobs, schema={**dict(JOB_COLUMNS), "_after": pl.String}, orient="row", infer_schema_length=None
     )
     table = split_arrays(table.with_columns(pl.col("reason").fill_null("")))
-    rows = table.select("job", "state", "user", "name", "submitted", "_after").to_dicts()
-    after = dependencies_of(rows, records.raw_ids, records.unread)
+    rows = table.select("job", "state", "user", "name", "submitted", "limit", "het_job", "_after").to_dicts()
+    after = dependencies_of(rows, records.raw_ids, records.unread, records.unseen)
     table = table.with_columns(pl.Series("after", after, dtype=pl.List(pl.String)))
     return complete(blocked_together(table), JOB_COLUMNS)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +24,9 @@ BLOCKED_BY = frozenset({
     "Dependency", "DependencyNeverSatisfied", "JobHeldUser", "JobHeldAdmin", "BeginTime", LIMIT_REASON,
     "JobHoldMaxRequeue", "Reservation", "PartitionDown", "PartitionInactive",
 })  # fmt: skip
+_NO_REASON = "None"  # as Slurm writes it in JSON
 _ENDS = ("afterok", "afterany", "aftercorr", "afterburstbuffer")  # dependencies on the end of a job
+_NEVER = frozenset({"JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "DependencyNeverSatisfied", "Reservation"})
 _PLAIN = re.compile(r"[\w.:+-]+(?:&[\w.:+-]+)*$")
 _ANY_OF = re.compile(r"[\w.:+-]+(?:\|[\w.:+-]+)+$")
 GIBIBYTE = 1024.0  # MiB
@@ -43,6 +47,7 @@ class SlurmRecords:
     maintained: set[str] = field(default_factory=set)  # nodes that are down for maintenance only
     demanded: set[str] = field(default_factory=set)  # features with `|`
     raw_ids: dict[str, str] = field(default_factory=dict)  # names of tasks by the number that their job has
+    unseen: list[dict[str, Any]] = field(default_factory=list)  # jobs that have not ended and are not among `jobs`
 
     # --- nodes -------------------------------------------------------------------------------------------------------
 
@@ -94,20 +99,48 @@ class SlurmRecords:
         if not isinstance(record, Mapping):
             self.unread.add("job", "", "its record is no object")
             return
+        unread = False
         try:
             row = self._job(record)
         except (UnknownJson, ValueError) as failure:
-            name = str(record.get("job_id", ""))
+            unread, name = True, _name(record)
             self.unread.add("job", name, str(failure))
             row = self._occupant(record, name or f"unread {len(self.jobs) + 1}")
         if row is not None:
             self.jobs.append(row)
+        else:
+            with suppress(UnknownJson):
+                self._add_unseen(record, unread)
+
+    def _add_unseen(self, record: Mapping[str, Any], unread: bool) -> None:
+        """Add what others may wait for of a job that is not shown, unless it has ended."""
+        state = _state(record)
+        if state is not SnapshotState.ENDED:
+            self.unseen.append({
+                "job": name_of(record), "state": state.value, "user": text(record, "user_name"), "unread": unread,
+                "name": text(record, "name"), "submitted": date(record, "submit_time"), "het_job": _het_job(record),
+                "_after": text(record, "dependency"), "limit": time_limit(record),
+            })  # fmt: skip
+
+    def leave_out_parts(self) -> None:
+        """Leave out waiting components of het jobs of which another waiting one cannot be read: they start together."""
+        lacking = {row["het_job"] for row in self.unseen if row["unread"] and row["state"] != SnapshotState.RUNNING}
+        kept = []
+        for row in self.jobs:
+            waits = row["state"] in (SnapshotState.WAITING, SnapshotState.BLOCKED)
+            if waits and row["het_job"] and row["het_job"] in lacking:
+                self.unread.add("job", row["job"], "another component of its het job cannot be read")
+                self.unseen.append(row)
+            else:
+                kept.append(row)
+        self.jobs = kept
 
     def _job(self, record: Mapping[str, Any]) -> dict[str, Any] | None:
         raw = whole(record, "job_id")
         if raw is None:
             raise UnknownJson("it has no `job_id`")
         state, reason = _state(record), text(record, "state_reason")
+        reason = "" if reason == _NO_REASON else reason
         ran = state in (SnapshotState.RUNNING, SnapshotState.ENDED)
         where = hosts(text(record, "nodes")) if ran else ()
         each, count, kinds = self._gpus(record)
@@ -117,19 +150,16 @@ class SlurmRecords:
         if ran and any(split):
             equal = len(set(split)) == 1
             each, count = (split[0], len(split)) if equal else (sum(split), 0)
+        task, array, het = (whole(record, key) for key in ("array_task_id", "array_job_id", "het_job_id"))
+        name, limit = name_of(record), None
+        if het or (array and task is not None):
+            self.raw_ids[str(raw)] = name
         if not each:
             return None
-        task, array = whole(record, "array_task_id"), whole(record, "array_job_id")
-        name, limit = name_of(record), None
         if array:
             tasks = text(record, "array_task_string")
             name = f"{array}_[{tasks}]" if task is None and tasks else name
             limit = whole(record, "array_max_tasks") or None
-            if task is not None:
-                self.raw_ids[str(raw)] = name
-        het = whole(record, "het_job_id")
-        if het:
-            self.raw_ids[str(raw)] = name
         partitions = items(record, "partition")
         if is_exclusive(record) and not ran:
             each = self._whole_nodes(each, partitions)
@@ -161,7 +191,7 @@ class SlurmRecords:
             "duration": None if start is None else max((self.now if end is None else end) - start, 0.0),
             "limit": longest,
             "reason": "" if ran else reason, "on_nodes": list(where), "on_gpus": split,
-            "_after": "" if ran or reason.startswith("JobHeld") else text(record, "dependency"),
+            "_after": "" if ran or reason in _NEVER else text(record, "dependency"),
         }  # fmt: skip
 
     def _gpus(self, record: Mapping[str, Any]) -> tuple[int, int, frozenset[str]]:
@@ -218,6 +248,7 @@ class SlurmRecords:
         used = [self._gpus_of(node) for node in where]
         return {
             "job": name, "state": SnapshotState.RUNNING.value, "gpus": sum(used), "submitted": start, "started": start,
+            "het_job": _het_job(record),
             "duration": max(self.now - start, 0.0), "on_nodes": where, "on_gpus": used, "reason": "", "_after": "",
             "array_limit": None,
         } if used else None  # fmt: skip
@@ -234,6 +265,19 @@ def _state(record: Mapping[str, Any]) -> SnapshotState:
     return SnapshotState.ENDED if found[0].has_ended else SnapshotState.RUNNING
 
 
+def _name(record: Mapping[str, Any]) -> str:
+    """The name of a job that cannot be read, as far as it can."""
+    with suppress(UnknownJson):
+        return name_of(record)
+    return str(record.get("job_id", ""))
+
+
+def _het_job(record: Mapping[str, Any]) -> str:
+    with suppress(UnknownJson):
+        return str(whole(record, "het_job_id") or "")
+    return ""
+
+
 def _outcome(record: Mapping[str, Any]) -> str:
     return next((state for state in names(record, "job_state") if state not in FLAGS), "")
 
@@ -241,19 +285,31 @@ def _outcome(record: Mapping[str, Any]) -> str:
 # --- dependencies ----------------------------------------------------------------------------------------------------
 
 
-def dependencies_of(jobs: Sequence[Mapping[str, Any]], raw_ids: Mapping[str, str], unread: LeftOut) -> list[list[str]]:
-    """For each job (a row with `_after`, and arrays split into tasks) the jobs that must end first."""
-    present = [str(row["job"]) for row in jobs if row["state"] != SnapshotState.ENDED.value]
+def dependencies_of(
+    jobs: Sequence[Mapping[str, Any]], raw_ids: Mapping[str, str], unread: LeftOut, unseen: Sequence[Mapping[str, Any]]
+) -> list[list[str]]:
+    """For each job (a row with `_after`, and arrays split into tasks) the jobs that must end first.
+
+    They may be `unseen`. A job has none if it waits for anything else besides.
+    """
+    everyone = [*jobs, *_that_end_last(unseen, jobs)]
+    present = [str(row["job"]) for row in everyone if row["state"] != SnapshotState.ENDED.value]
     known, tasks = set(present), dict[str, list[str]]()  # of an array, or components of a het job
     for name in present:
         if "_" in name or "+" in name:
             tasks.setdefault(re.split("[_+]", name)[0], []).append(name)
-    chains = _chains(jobs)
+    chains = _chains(everyone)
     found = []
     for row in jobs:
         after: dict[str, None] = {}
-        for item in re.split(r"[,?]", str(row["_after"] or "")):
-            kind, _, ids = re.sub(r"\([^)]*\)$", "", item.strip()).partition(":")
+        stated, others = str(row["_after"] or ""), dict[str, None]()
+        if "?" in stated:
+            others["alternatives of dependencies (`?`) are not simulated"] = None
+        for item in re.split(r"[,?]", stated):
+            text, _, state = item.strip().rstrip(")").partition("(")
+            kind, _, ids = text.partition(":")
+            if state == "fulfilled":
+                continue
             if kind == "singleton":
                 after |= dict.fromkeys(chains.get(str(row["job"]), ()))
             elif kind in _ENDS:
@@ -262,20 +318,47 @@ def dependencies_of(jobs: Sequence[Mapping[str, Any]], raw_ids: Mapping[str, str
                     name = raw_ids.get(base, base)
                     after |= dict.fromkeys(tasks.get(base) or ([name] if name in known else []))
             elif kind:
-                unread.add("job", str(row["job"]), f"dependencies of the kind `{kind}` are not simulated")
-        found.append([name for name in after if name != row["job"]])
+                others[f"dependencies of the kind `{kind}` are not simulated"] = None
+        for reason in others:
+            unread.add("job", str(row["job"]), reason)
+        found.append([] if others else [name for name in after if name != row["job"]])
     return found
+
+
+def _that_end_last(unseen: Sequence[Mapping[str, Any]], jobs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The unseen jobs without components whose limit is none longer than that of a component of `jobs`."""
+    longest: dict[str, float] = {}
+    for row in jobs:
+        if row["het_job"] and row["state"] != SnapshotState.ENDED.value:
+            longest[row["het_job"]] = max(_limit(row), longest.get(row["het_job"], 0.0))
+    return [row for row in unseen if not row["het_job"] or _limit(row) > longest.get(row["het_job"], 0.0)]
+
+
+def _limit(row: Mapping[str, Any]) -> float:
+    return math.inf if row["limit"] is None else float(row["limit"])
 
 
 def _chains(jobs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
-    """For each job with `singleton` the jobs of its user and name before it, back to the last one with `singleton`."""
+    """For each job with `singleton` the jobs of its user and name before it, back to the last one with `singleton`.
+
+    Components of a het job wait for the same jobs.
+    """
     last: dict[tuple[str, str], list[str]] = {}
+    of_whole: dict[str, tuple[str, ...]] = {}
     found: dict[str, tuple[str, ...]] = {}
-    order = sorted(range(len(jobs)), key=lambda at: (jobs[at]["submitted"] or 0.0, at))
-    for row in (jobs[at] for at in order if jobs[at]["state"] != SnapshotState.ENDED.value):
-        before = last.setdefault((str(row["user"]), str(row["name"])), [])
+    present = [row for row in jobs if row["state"] != SnapshotState.ENDED.value]
+    for row in sorted(present, key=lambda row: (row["submitted"] or 0.0, _number(str(row["job"])))):
+        name, before = str(row["job"]), last.setdefault((str(row["user"]), str(row["name"])), [])
         if "singleton" in str(row["_after"] or ""):
-            found[str(row["job"])] = tuple(before)
-            before.clear()
-        before.append(str(row["job"]))
+            whole = name.partition("+")[0]
+            if whole not in of_whole:
+                of_whole[whole] = tuple(before)
+                before.clear()
+            found[name] = of_whole[whole]
+        before.append(name)
     return found
+
+
+def _number(job: str) -> int:
+    digits = re.match(r"\d+", job, re.ASCII)
+    return -1 if digits is None else int(digits[0])
