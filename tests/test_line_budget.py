@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import line_budget
 import pytest
+
+
+def test_the_balance_is_against_the_last_release() -> None:
+    """The last version with a date in the changelog."""
+    root = Path(__file__).resolve().parents[1]
+    dated = re.search(r"^## ([\d.]+) \(\d{4}-", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    budget = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["line_budget"]
+    assert dated is not None
+    assert budget["release"] == dated[1]
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ import yaml
 
 import gpusched_dsl
 from benchmarks.packages import package_folders, sources
+from benchmarks.reproduction.papers import read_papers
 from gpusched_dsl.language.diagnostics.extras import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -177,6 +178,39 @@ def test_other_descriptions_of_the_package_agree() -> None:
     assert set(recipe["requirements"]["run"]) == needed
     (scripts,) = project()["scripts"].items()
     assert recipe["build"]["python"]["entry_points"] == [" = ".join(scripts)]
+
+
+def test_the_version_is_stated_where_the_page_of_releases_says() -> None:
+    """Pages with it would be wrong after the next release, and no test would see it."""
+    suffixes = (".md", ".py", ".toml", ".yaml", ".yml", ".cff", ".gsm", ".js")
+    folders = (
+        "docs",
+        "gpusched_dsl",
+        "backends",
+        "edges",
+        "deploy",
+        "packaging",
+        "models",
+        "grammar",
+        "editors/vscode/src",
+    )
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in suffixes]
+    files += [path for path in ROOT.iterdir() if path.suffix in suffixes and path.name != "CHANGELOG.md"]
+    version = re.compile(rf"(?<![\d.]){re.escape(gpusched_dsl.__version__)}(?![\d.])")
+    stating = {path.relative_to(ROOT).as_posix() for path in files if version.search(path.read_text(encoding="utf-8"))}
+    assert stating == {"gpusched_dsl/version.py", "CITATION.cff", "packaging/conda/recipe.yaml"}
+
+
+def test_the_paper_names_papers_whose_claims_are_recomputed() -> None:
+    """Those that it counts have a section on the page of reproduction."""
+    text = " ".join((ROOT / "paper" / "paper.md").read_text(encoding="utf-8").split())
+    page = (ROOT / "docs" / "reference" / "reproduction.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## .*: (\w+).* (\d{4})$", page, re.MULTILINE)
+    counted, named = re.search(r"the formulations of (\w+) papers, among them (.*?)\. ", text).groups()
+    assert {"five": 5, "six": 6, "seven": 7}[counted] == len(sections) == len(read_papers())
+    among = re.findall(r"@(\w+?)(\d{4})", named)
+    assert len(among) > 1
+    assert set(among) <= set(sections)
 
 
 def test_the_paper_cites_what_it_lists() -> None:
