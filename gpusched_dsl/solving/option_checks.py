@@ -26,9 +26,10 @@ Spelling = Callable[[str], str]
 def check_values(verb: str, values: Mapping[str, Value], door: str = "python") -> dict[str, Value]:
     """Return the options of a verb among `values`, with plain numbers in place of those of NumPy.
 
-    Other values are left out. Raises DiagnosticError (GSM4011) with all that is wrong.
+    Other values are left out. Raises DiagnosticError with all that is wrong: GSM4011, and GSM6002 where `backend` and
+    `method`, two names of one option, have different values.
     """
-    diagnostics = value_diagnostics(verb, values, door)
+    diagnostics = value_diagnostics(verb, values, door) + _two_names(by_name(verb, door), values)
     if diagnostics:
         raise DiagnosticError(diagnostics)
     own = {name: values[name] for name in by_name(verb, door) if name in values}
@@ -47,6 +48,17 @@ def _value_diagnostics(row: OptionRow, value: Value) -> Iterator[Diagnostic]:
             yield from _value_diagnostics(by_name("solve")["seed"], seed)
     elif not (value is None and row.optional) and not row.kind.accepts(value):
         yield Diagnostic("GSM4011", f"{row.must_be}, not {_show(value)}", help=_suggest(row, value))
+
+
+def _two_names(rows: Mapping[str, OptionRow], values: Mapping[str, Value]) -> list[Diagnostic]:
+    """Return an error where the older name of `method` names another method; its default counts as not given."""
+    older, method = values.get("backend"), values.get("method")
+    if "backend" not in rows or not isinstance(older, str) or not isinstance(method, str):
+        return []
+    if older in (method, rows["backend"].default):
+        return []
+    message = f"`backend` is {_show(older)} and `method` is {_show(method)}: these are two names of one option"
+    return [Diagnostic("GSM6002", message, help="give `method` only")]
 
 
 def plain_seeds(seeds: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -253,6 +254,27 @@ def test_a_bound_of_a_solver_is_the_same_error_everywhere(
             model.solve(bound=True) if door == "python" else Magics({"model": model}).line("solve model --bound")
         [found] = caught.value.diagnostics
     assert (found.code, words in found.message) == ("GSM6002", True)
+
+
+def test_commands_with_one_method_have_both_names_of_it() -> None:
+    parsers = {command: build_parser(command)[1][command]._option_string_actions for command in COMMANDS}
+    with_one = {command: actions for command, actions in parsers.items() if "--backend" in actions}
+    assert len(with_one) > 7
+    assert {command for command, actions in parsers.items() if "--method" in actions} == {*with_one, "compare"}
+    assert all(actions["--backend"] is actions["--method"] for actions in with_one.values())
+
+
+@pytest.mark.parametrize("call", ["solve", "explain", "problem"])
+def test_two_names_of_the_method_agree(call: str) -> None:
+    model, problem = gs.loads(TEXT), gs.compile(TEXT)
+    calls = {"solve": model.solve, "explain": model.explain, "problem": functools.partial(gs.solve, problem)}
+    with pytest.raises(DiagnosticError) as caught:
+        calls[call](backend="scip", method="highs")
+    [found] = caught.value.diagnostics
+    assert found.code == "GSM6002"
+    assert "`backend` is `'scip'` and `method` is `'highs'`" in found.message
+    for fine in ({"backend": "scip"}, {"method": "scip"}, {"backend": "scip", "method": "scip"}):
+        assert calls[call](**fine).to_dict()["backend"] == "scip"
 
 
 def test_compare_takes_the_heuristic_and_the_decomposition(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
