@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gpusched_dsl.cli import main
 from gsdsl_assistants.calls import Calls, ModelText
 from gsdsl_assistants.child import answer
 from gsdsl_assistants.limits import CallLimits
@@ -39,6 +41,17 @@ def test_records_in_the_folder(folder: Path) -> None:
     assert found["text"].startswith(found["headline"][:40])
     assert found["source"] == "sacct: week.txt"
     assert found["types"][0]["nodes"] == 6
+
+
+def test_it_answers_as_the_command_does(folder: Path) -> None:
+    """Also the starts, which are drawn."""
+    header, *rows = RECORDS.read_text(encoding="utf-8").splitlines()
+    Path("week.txt").write_text("\n".join([header, *rows[-60:]]) + "\n", encoding="utf-8")
+    found = ask("week.txt")
+    assert main(["inspect", "week.txt", "--json", "found.json", "--quiet"]) == 0
+    printed = json.loads(Path("found.json").read_text(encoding="utf-8"))
+    assert any(row["q10"] < row["q90"] for row in printed["starts"])  # else no draw would show
+    assert {key: found[key] for key in printed} == printed
 
 
 def test_the_process_of_the_call_starts_in_the_folder_of_the_server(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ class ClusterInspection(IllustratedReport):
 
 
 def inspect(
-    snapshot: ClusterSnapshot, *, seed: int = 1, price: float | None = None, currency: str = "$"
+    snapshot: ClusterSnapshot, *, seed: int = 0, price: float | None = None, currency: str = "$"
 ) -> ClusterInspection:
     """Look at a cluster. A seed gives the same estimates again; `price` is that of a GPU-hour."""
     starts = estimate_starts(snapshot, seed=seed)
