@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -240,6 +241,23 @@ def test_every_kind_of_import_closes_a_circle(closing: str, tmp_path: Path) -> N
     (tmp_path / "open.py").write_text("from p import d")
     assert circles({**files, "p.c": tmp_path / "open.py"}) == [["p.a", "p.b", "p.c", "p.d"]]
     assert circles({**files, "p.b": tmp_path / "p.py"}) == []
+
+
+def test_names_that_tests_import_are_of_one_file_each() -> None:
+    """Which of two files is found depends on the order of the folders of the path, else."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    files: dict[str, list[str]] = {}
+    for folder in settings["pythonpath"]:
+        for path in sorted((ROOT / folder).glob("*.py")):
+            files.setdefault(path.stem, []).append(str(path.relative_to(ROOT)))
+    imported = {
+        str(match["module"] or match["others"])
+        for path in ROOT.glob("**/tests/**/*.py")
+        if ".venv" not in path.parts
+        for match in IMPORT.finditer(COMMENT.sub("", path.read_text(encoding="utf-8")))
+    }
+    assert len(imported & set(files)) > 100
+    assert {name: files[name] for name in imported & set(files) if len(files[name]) > 1} == {}
 
 
 DESIGN = ROOT / "docs" / "design.md"

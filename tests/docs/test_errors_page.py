@@ -113,7 +113,7 @@ ELSEWHERE = {
     "GSM5506": "service/test_service.py::test_an_ended_session",
     "GSM5508": "entry_points/test_requests.py::test_requests_of_other_sites",
     "GSM5510": "security/test_secrets.py::test_secrets_that_others_can_read",
-    "GSM5601": "clusters/inspecting/test_reading.py::test_an_unknown_form_says_what_to_state",
+    "GSM5601": "clusters/inspecting/test_read_clusters.py::test_an_unknown_form_says_what_to_state",
     "GSM5602": "clusters/inspecting/test_stated_nodes.py::test_other_forms_are_refused",
     "GSM5603": "clusters/inspecting/test_slurm_source.py::test_without_slurm_the_error_says_what_is_missing",
     "GSM5610": "clusters/inspecting/test_written_model.py::test_nothing_is_overwritten",

@@ -84,7 +84,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "| records and saved outputs for `inspect` | use time and memory up to the limits for files; as a kubeconfig, reach the server that it names | start programs, read other files |": (
         "clusters/inspecting/test_kubernetes_source.py::test_data_that_turn_out_to_be_a_kubeconfig_start_no_program",
-        "clusters/inspecting/test_reading.py::test_records_above_the_limits_of_files",
+        "clusters/inspecting/test_read_clusters.py::test_records_above_the_limits_of_files",
     ),
     "| events of a live run, requests to `serve` | add jobs, nodes and reports to a session; use time up to the limits | name files or programs; exceed the limits of size and rate |": (
         "entry_points/test_requests.py::test_every_text_of_an_event",

@@ -46,7 +46,7 @@ def test_records_in_the_folder(folder: Path) -> None:
 def test_it_answers_as_the_command_does(folder: Path) -> None:
     """Also the starts, which are drawn."""
     header, *rows = RECORDS.read_text(encoding="utf-8").splitlines()
-    Path("week.txt").write_text("\n".join([header, *rows[-60:]]) + "\n", encoding="utf-8")
+    Path("week.txt").write_text("\n".join([header, *rows[-110:]]) + "\n", encoding="utf-8")
     found = ask("week.txt")
     assert main(["inspect", "week.txt", "--json", "found.json", "--quiet"]) == 0
     printed = json.loads(Path("found.json").read_text(encoding="utf-8"))

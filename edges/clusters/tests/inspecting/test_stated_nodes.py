@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_reading import LIMITS, SACCT
+from test_read_clusters import LIMITS, SACCT
 
 from gpusched_dsl.data.sources.files import Unreadable
 from gsdsl_clusters.inspecting.inspection import inspect
