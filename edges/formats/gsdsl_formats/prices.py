@@ -1,11 +1,12 @@
-"""Files of electricity prices: New York, Europe, forecasting benchmarks, and any file with times and prices."""
+"""Files of prices: electricity of New York, of Europe, of benchmarks, and of any file with times."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
+from gsdsl_formats.price_file import ANY, COUNTRIES, ENTSOE, EPF, NYISO, PriceFile
 
 _SLOTS = (
     Option(
@@ -34,39 +35,14 @@ def _columns(unit: str, forecasts: Mapping[str, str] | None = None) -> tuple[For
     )
 
 
-def _nyiso(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gsdsl_formats.price_readers import read_nyiso
+def _prices(file: PriceFile) -> Callable[[Raw | None, Mapping[str, Setting]], FormatTable]:
+    def read(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
+        from gsdsl_formats.price_reader import read_prices
 
-    assert raw is not None
-    return read_nyiso(raw, settings)
+        assert raw is not None
+        return read_prices(file, raw, settings)
 
-
-def _entsoe(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gsdsl_formats.price_readers import read_entsoe
-
-    assert raw is not None
-    return read_entsoe(raw, settings)
-
-
-def _countries(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gsdsl_formats.price_readers import read_countries
-
-    assert raw is not None
-    return read_countries(raw, settings)
-
-
-def _epf(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gsdsl_formats.price_readers import read_epf
-
-    assert raw is not None
-    return read_epf(raw, settings)
-
-
-def _any(raw: Raw | None, settings: Mapping[str, Setting]) -> FormatTable:
-    from gsdsl_formats.price_readers import read_any
-
-    assert raw is not None
-    return read_any(raw, settings)
+    return read
 
 
 FORMATS: Mapping[str, Format] = {
@@ -74,7 +50,7 @@ FORMATS: Mapping[str, Format] = {
         "nyiso",
         "Locational prices of the New York Independent System Operator: real-time, day-ahead or hourly.",
         _columns("$/MWh"),
-        _nyiso,
+        _prices(NYISO),
         (
             Option("zone", "zone or generator, the column Name", "", shown="the only one"),
             Option("ptid", "number of the zone or generator, the column PTID; 0: any", 0, least=0, shown="any"),
@@ -96,7 +72,7 @@ FORMATS: Mapping[str, Format] = {
         "entsoe",
         "Day-ahead prices of the European transparency platform, one market time unit per row.",
         _columns("EUR/MWh"),
-        _entsoe,
+        _prices(ENTSOE),
         (
             Option("zone", "bidding zone, the column Area", "", shown="the only one"),
             Option("sequence", "rows with another text in the column Sequence are skipped", "Without Sequence"),
@@ -110,7 +86,7 @@ FORMATS: Mapping[str, Format] = {
         "dayahead_countries",
         "Hourly day-ahead prices of several countries: columns date, hour (`00:00 - 01:00`) and one for each country.",
         _columns("EUR/MWh"),
-        _countries,
+        _prices(COUNTRIES),
         (
             Option("zone", "column of the country", kind=str),
             *_SLOTS,
@@ -130,7 +106,7 @@ FORMATS: Mapping[str, Format] = {
                 "forecast_dnn": "forecast by an ensemble of neural networks",
             },
         ),
-        _epf,
+        _prices(EPF),
         (*_SLOTS, Option("timezone", _TIMEZONE, "Europe/Brussels"), *TEXT_OPTIONS),
         "github.com/jeslago/epftoolbox (Apache-2.0); Lago et al., Applied Energy 293, 2021",
     ),
@@ -138,7 +114,7 @@ FORMATS: Mapping[str, Format] = {
         "prices",
         "Any file with a column of times and one of prices, and perhaps one of forecasts.",
         _columns("", {"forecast": "time-weighted mean of the forecast in the slot"}),
-        _any,
+        _prices(ANY),
         (
             Option("time", "column of the times", "time"),
             Option("price", "column of the prices", "price"),

@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,7 @@ class PriceLines:
 
 def first_member(raw: Raw) -> Raw:
     """Return the file itself, or the first one in an archive; raise Unreadable (GSM2008)."""
-    return structs.replace(raw, data=_members(raw)[0][1])
+    return structs.replace(raw, data=next(_members(raw))[1])
 
 
 def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] | None = None) -> PriceLines:
@@ -103,29 +103,28 @@ def _places(raw: Raw, header: Sequence[str], wanted: Mapping[str, str], optional
     return places
 
 
-def _members(raw: Raw) -> list[tuple[str, bytes]]:
+def _members(raw: Raw) -> Iterator[tuple[str, bytes]]:
     """The file itself, or the `.csv` files in a zip archive by name; never more than the limit of expanded data."""
     if not raw.data.startswith(b"PK\x03\x04"):
-        return [(raw.name, raw.data)]
+        yield raw.name, raw.data
+        return
     left = raw.limits.decoded_bytes
-    found: list[tuple[str, bytes]] = []
     try:
         with zipfile.ZipFile(io.BytesIO(raw.data)) as archive:
             names = sorted(n for n in archive.namelist() if n.lower().endswith(".csv"))
-            for name in names[:_MOST_MEMBERS]:
+            if not 0 < len(names) <= _MOST_MEMBERS:
+                raise Unreadable(Fault("GSM2008", f"archive `{raw.name}` contains {len(names)} `.csv` files",
+                                       help=f"it must contain 1 to {_MOST_MEMBERS}"))  # fmt: skip
+            for name in names:
                 with archive.open(name) as member:
                     data = member.read(left + 1)
                 left -= len(data)
                 if left < 0:
                     raise Unreadable(decoded_size_fault(raw.name, raw.limits))
-                found.append((f"{raw.name}:{name}", data))
+                yield f"{raw.name}:{name}", data
     except (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError) as error:
         note = (str(error),)
         raise Unreadable(Fault("GSM2008", f"data file `{raw.name}` is a damaged archive", notes=note)) from None
-    if not found or len(names) > _MOST_MEMBERS:
-        raise Unreadable(Fault("GSM2008", f"archive `{raw.name}` contains {len(names)} `.csv` files",
-                               help=f"it must contain 1 to {_MOST_MEMBERS}"))  # fmt: skip
-    return found
 
 
 def stamps_of(lines: PriceLines, column: str, order: str = "") -> ParsedTimes:

@@ -202,3 +202,17 @@ def test_cells_that_are_none() -> None:
     assert fault("nyiso", real_time([("00:05:00", 1.0)]), timezone="Mars/Base").code == "GSM2030"
     assert fault("nyiso", real_time([("00:05:00", 1.0)]), start="tomorrow").code == "GSM2030"
     assert fault("nyiso", real_time([("00:05:00", 1.0)]), start="2018-03-11 02:30").code == "GSM2030"
+
+
+def test_a_number_without_its_column_leaves_the_choice_of_a_zone() -> None:
+    """Prices of several zones are never mixed."""
+    text = "time,zone,lbmp\n" + "".join(f"2018-06-01 0{h}:00,{z},{h}\n" for h in range(3) for z in ("CENTRL", "N.Y.C."))
+    found = fault("nyiso", text, ptid=61754)
+    assert (found.code, found.notes) == ("GSM2032", ("its places are `CENTRL`, `N.Y.C.`",))
+    assert prices(read("nyiso", text, ptid=61754, zone="N.Y.C.", slot=60.0)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("options", [{}, {"zone": "CENTRL"}, {"ptid": 61754}])
+def test_a_file_without_rows(options: dict[str, str | int]) -> None:
+    found = fault("nyiso", real_time([]), **options)
+    assert (found.code, found.message) == ("GSM2031", "data file `prices.csv` has no prices")
