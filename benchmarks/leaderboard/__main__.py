@@ -1,6 +1,6 @@
 """`python -m benchmarks.leaderboard`: freezes tracks, examines and runs entries, and renders the pages.
 
-python -m benchmarks.leaderboard    render docs/reference/leaderboard.md and docs/reference/performance.md
+python -m benchmarks.leaderboard    render docs/reference/leaderboard.md and docs/reference/complete_runs.md
 python -m benchmarks.leaderboard run [--entry NAME] [--track NAME] [--seeds N] [--missing]
 python -m benchmarks.leaderboard check NAME [--track NAME]
 python -m benchmarks.leaderboard freeze [--track NAME] [--missing]
@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from benchmarks.leaderboard.entries import Entry, explained, read_entries
 from benchmarks.leaderboard.evaluate import bound_of, evaluate, examine, read_results, store
-from benchmarks.leaderboard.page import PAGE, PERFORMANCE, ROOT, render, render_runs, traps, unexplained, with_runs
+from benchmarks.leaderboard.page import PAGE, ROOT, RUNS_PAGE, render, render_runs, traps, unexplained, with_runs
 from benchmarks.leaderboard.page import board_of as board
 from benchmarks.leaderboard.tracks import Frozen, Track, read_frozen, read_tracks, write_frozen
 
@@ -118,9 +118,9 @@ def write_pages() -> int:
     """Render both pages; return 1 if a trap has neither a warning nor a reason."""
     tracks, entries, frozen, results = read_tracks(), read_entries(), read_frozen(), read_results()
     PAGE.write_text(render(tracks, entries, frozen, results), encoding="utf-8")
-    page = PERFORMANCE.read_text(encoding="utf-8")
-    PERFORMANCE.write_text(with_runs(page, render_runs(tracks, entries, frozen, results)), encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(ROOT)} and {PERFORMANCE.relative_to(ROOT)}")
+    page = RUNS_PAGE.read_text(encoding="utf-8")
+    RUNS_PAGE.write_text(with_runs(page, render_runs(tracks, entries, frozen, results)), encoding="utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)} and {RUNS_PAGE.relative_to(ROOT)}")
     found = unexplained(traps(tracks, board(tracks, frozen, results)), explained(entries))
     for trap in found:
         print(f"{trap.entry} costs {trap.ratio:.2f} times the best on {trap.track}, without a warning or a reason")

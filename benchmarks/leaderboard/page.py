@@ -1,4 +1,4 @@
-"""Renders leaderboard.md and the table of complete runs in performance.md, in docs/reference, from stored results."""
+"""Renders leaderboard.md and the tables of complete_runs.md, in docs/reference, from stored results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpusched_dsl.reporting.bootstrap import Interval, mean_interval
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = Path(__file__).resolve().parent / "texts"
 PAGE = ROOT / "docs" / "reference" / "leaderboard.md"
-PERFORMANCE = ROOT / "docs" / "reference" / "performance.md"
+RUNS_PAGE = ROOT / "docs" / "reference" / "complete_runs.md"
 BEGIN, END = "<!-- complete runs: begin -->", "<!-- complete runs: end -->"
 TRAP = 1.5  # times the least cost of a track
 FAMILIES = {
@@ -221,7 +221,7 @@ def _origins(entries: Sequence[Entry], board: Board) -> str:
     return "\n".join(["## Origins", "", "| entries | by |", "| --- | --- |", *rows]) + "\n"
 
 
-# --- docs/reference/performance.md ----------------------------------------------------------------------------------
+# --- docs/reference/complete_runs.md --------------------------------------------------------------------------------
 
 
 def render_runs(
@@ -287,9 +287,9 @@ def _cost_text(cell: Cell | None, best: Cell | None) -> str:
 
 
 def with_runs(page: str, runs: str) -> str:
-    """Return performance.md with other tables of complete runs. Raises ValueError without the two marks."""
+    """Return complete_runs.md with other tables. Raises ValueError without the two marks."""
     if page.count(BEGIN) != 1 or page.count(END) != 1:
-        raise ValueError(f"docs/reference/performance.md has no `{BEGIN}` and `{END}`")
+        raise ValueError(f"docs/reference/complete_runs.md has no `{BEGIN}` and `{END}`")
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{runs}{END}{rest.split(END)[1]}"
 

@@ -73,6 +73,7 @@ SECTIONS: dict[str, list[str]] = {
     "Results": [
         "docs/reference/performance",
         "docs/reference/leaderboard",
+        "docs/reference/complete_runs",
         "docs/reference/reproduction",
         "docs/reference/fidelity",
     ],

@@ -16,7 +16,7 @@ from benchmarks.leaderboard.page import (
     BEGIN,
     END,
     PAGE,
-    PERFORMANCE,
+    RUNS_PAGE,
     board_of,
     render,
     render_runs,
@@ -125,7 +125,7 @@ def test_a_trap_without_a_warning_is_found() -> None:
 def test_the_pages_are_in_step_with_the_results() -> None:
     shown = (list(TRACKS.values()), list(ENTRIES.values()), FROZEN, read_results())
     assert render(*shown) == PAGE.read_text(encoding="utf-8"), "run `python -m benchmarks.leaderboard`"
-    page = PERFORMANCE.read_text(encoding="utf-8")
+    page = RUNS_PAGE.read_text(encoding="utf-8")
     assert with_runs(page, render_runs(*shown)) == page, "run `python -m benchmarks.leaderboard`"
     with pytest.raises(ValueError, match="has no"):
         with_runs(page.replace(END, ""), "")
