@@ -72,7 +72,7 @@ class StoredTrial(Trial[RunRecord]):
 
 @dataclass(frozen=True, eq=False)
 class CampaignResults(Trials[StoredTrial]):
-    """The stored results of a campaign, a row per run in the order of the grid.
+    """The stored results of a campaign, a row per run in the order of the grid. `to_json` writes all of them.
 
     `interrupted`: `stop` ended the campaign. `executed` is the number of runs of this call, which took `seconds`.
     """
@@ -81,6 +81,7 @@ class CampaignResults(Trials[StoredTrial]):
         **Trials.writers,
         "bars": "gpusched_dsl.campaigns.campaign_figures:campaign_figures",
         "html": "gpusched_dsl.campaigns.campaign_page:campaign_page",
+        "json": "gpusched_dsl.campaigns.campaign_document:campaign_document",
     }
 
     plan: CampaignPlan = field(kw_only=True)
@@ -126,7 +127,7 @@ class CampaignResults(Trials[StoredTrial]):
 
     def _table(self, measures: Iterable[str]) -> pl.DataFrame:
         rows, runs = self.rows, [row.planned.run for row in self.rows]
-        columns: dict[str, list[Any]] = {name: _column(self._values(name)) for name in self.factors if name != SEED}
+        columns: dict[str, list[Any]] = {name: self.factor_values(name) for name in self.factors if name != SEED}
         columns["scenario"] = [run.scenario for run in runs]
         if any(run.online is not None for run in runs):
             columns["online"] = [run.online for run in runs]
@@ -158,6 +159,10 @@ class CampaignResults(Trials[StoredTrial]):
     def factors(self) -> list[str]:
         """Return the names that vary."""
         return self.plan.factors
+
+    def factor_values(self, factor: str) -> list[Any]:
+        """Return the values of a factor by run: texts, or numbers in the unit of `units`."""
+        return _column(self._values(factor))
 
     def _values(self, factor: str) -> list[Value]:
         return [row.planned.run.factors[factor] for row in self.rows]

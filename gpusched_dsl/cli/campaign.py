@@ -49,12 +49,12 @@ def _check(options: argparse.Namespace) -> None:
     for name in ("retry", "dry_run", "workers", "memory"):
         if getattr(options, name) and options.action != "run":
             raise CommandLineError("GSM6002", f"`--{name.replace('_', '-')}` is only for `campaign run`", None)
-    for name in ("html", "figures"):
+    for name in ("json", "html", "figures"):
         if getattr(options, name) is not None and (options.action not in ("run", "show") or options.dry_run):
             raise CommandLineError(
                 "GSM6002", f"`--{name}` is only for `campaign show` and for `campaign run` itself", None
             )
-    check_targets(options.html)
+    check_targets(json=options.json, html=options.html)
     check_figures(options.figures)
     for name in ("out", "all"):
         if getattr(options, name) and options.action != "export":
@@ -78,7 +78,7 @@ def _only(options: argparse.Namespace) -> dict[str, list[str]]:
 
 def _run(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     memory = None if options.memory is None else int(options.memory * GIB)
-    if options.html == STDOUT:
+    if STDOUT in (options.json, options.html):
         output.only_diagnostics()
     monitor = CampaignMonitor(output.note, plan.name)
     with (
@@ -190,7 +190,7 @@ def _status(plan: CampaignPlan, folder: Path, options: argparse.Namespace, outpu
 
 def _show(plan: CampaignPlan, folder: Path, options: argparse.Namespace, output: Output) -> int:
     results = _stored(plan, folder, output)
-    if options.html == STDOUT:
+    if STDOUT in (options.json, options.html):
         output.only_diagnostics()
     output.say(results.title)
     output.say()

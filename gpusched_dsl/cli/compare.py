@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_figures, check_reports, check_targets, report_trials
 from gpusched_dsl.cli.instance import open_scenario
 from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
@@ -65,12 +64,7 @@ class _Announcer(ProgressListener):
 
 def _check_targets(options: argparse.Namespace) -> None:
     """Refuse unwritable targets before a long run."""
-    targets = {"--json": options.json, "--csv": options.csv, "--html": options.html}
-    printed = [f"`{name} -`" for name, target in targets.items() if target == STDOUT]
-    if len(printed) > 1:
-        message = f"{printed[0]} and {printed[1]} both write to standard output"
-        raise CommandLineError("GSM6002", message, "give one of them a file")
-    check_targets(*targets.values())
+    check_targets(json=options.json, csv=options.csv, html=options.html)
     if options.report:
         from gpusched_dsl.reporting.comparison import Comparison
 

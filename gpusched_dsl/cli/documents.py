@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 STDOUT = "-"
 
 
-def check_targets(*targets: str | None) -> None:
-    """Check before a long computation that files can be written, and that none is written twice.
+def check_targets(**targets: str | None) -> None:
+    """Check before a long computation that files can be written, and that no two documents go to one place.
 
-    Raises DiagnosticError (GSM6008), CommandLineError (GSM6002).
+    `targets` are values of options by their names. Raises DiagnosticError (GSM6008), CommandLineError (GSM6002).
     """
+    printed = [f"`--{name} -`" for name, target in targets.items() if target == STDOUT]
+    if len(printed) > 1:
+        message = f"{printed[0]} and {printed[1]} both write to standard output"
+        raise CommandLineError("GSM6002", message, "give one of them a file")
     seen: set[Path] = set()
-    for target in targets:
+    for target in targets.values():
         if target is None or target == STDOUT:
             continue
         path = Path(target)

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_forms
 from gpusched_dsl.cli.instance import cluster_settings, read_workspace, run_config
 from gpusched_dsl.cli.kernels import announce_compiling
@@ -19,11 +18,7 @@ from gpusched_dsl.policies.library import is_policy
 def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.workflows.estimate import estimate
 
-    if options.json == options.csv == STDOUT:
-        raise CommandLineError(
-            "GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file"
-        )
-    check_targets(options.json, options.csv)
+    check_targets(json=options.json, csv=options.csv)
     path = Path(options.file)
     settings = cluster_settings(path, options.at) if path.suffix == ".toml" else None
     workspace = read_workspace(path if settings is None else settings.model, options.allow_outside, output)

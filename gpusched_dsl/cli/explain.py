@@ -25,7 +25,7 @@ EXITS = {"infeasible": exits.INFEASIBLE, "unbounded": exits.UNBOUNDED}
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    check_targets(options.json)
+    check_targets(json=options.json)
     if options.file is not None and is_code(options.file):
         return explain_code(options, output)
     if options.policy is not None:

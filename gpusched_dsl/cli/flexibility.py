@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_forms
 from gpusched_dsl.cli.instance import open_scenario, solver_options
 from gpusched_dsl.cli.listener import ProgressListener
@@ -23,11 +22,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.workflows.flexibility.run import flexibility, solver_named
     from gsdsl_backends.isolation.backend import guard
 
-    if options.json == options.csv == STDOUT:
-        raise CommandLineError(
-            "GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file"
-        )
-    check_targets(options.json, options.csv)
+    check_targets(json=options.json, csv=options.csv)
     config = FlexibilityConfig.of(vars(options), read_days(options.days))
     if options.scenario is None:
         options.scenario = config.days[0].scenario

@@ -28,7 +28,7 @@ _MOST_SETS = 6
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    check_targets(options.json)
+    check_targets(json=options.json)
     if options.json == STDOUT:
         output.only_diagnostics()
     name = options.file

@@ -19,7 +19,7 @@ from gpusched_dsl.reporting.grid import Grid, GridColumn
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    check_targets(options.json)
+    check_targets(json=options.json)
     if options.json == STDOUT:
         output.only_diagnostics()
     if options.rules:

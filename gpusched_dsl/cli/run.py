@@ -82,12 +82,9 @@ def _check(options: argparse.Namespace, methods: tuple[str, ...]) -> None:
     """Reject contradictory options and unwritable files before a long run."""
     several = len(methods) > 1 or options.seeds is not None
     refuse_options("run", {**vars(options), "methods": len(methods) > 1, "seed": options.seed or None})
-    outs = [out for out in (options.json, options.csv, options.html) if out == STDOUT]
-    if len(outs) > 1:
-        raise CommandLineError("GSM6002", "several documents cannot all go to standard output", "give the others files")
     if options.csv == STDOUT and not several:
         raise CommandLineError("GSM6002", "`--csv` writes several tables of one run", "name a folder: `--csv DIR`")
-    check_targets(options.json, options.html, options.csv if several else None)
+    check_targets(json=options.json, csv=options.csv if several else None, html=options.html)
     check_figures(options.figures)
     if options.csv is not None and not several:
         check_writable(Path(options.csv), folder=True)

@@ -185,11 +185,7 @@ def exit_code(result: Result) -> int:
 
 def _check_targets(options: argparse.Namespace) -> None:
     """Refuse unwritable targets before a long solve."""
-    if options.json == options.html == STDOUT:
-        raise CommandLineError(
-            "GSM6002", "`--json -` and `--html -` both write to standard output", "give one of them a file"
-        )
-    check_targets(options.json, options.html)
+    check_targets(json=options.json, html=options.html)
     check_reports(options.report, Result)
     check_figures(options.figures)
     if options.csv is not None:

@@ -31,7 +31,7 @@ IN_SUMMARY = {
 
 def run(options: argparse.Namespace, output: Output) -> int:
     start = time.perf_counter()
-    check_targets(options.json)
+    check_targets(json=options.json)
     if options.json == STDOUT:
         output.only_diagnostics()
     files = gsm_files(options.files)

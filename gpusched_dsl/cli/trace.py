@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.cli.documents import STDOUT, write_document
+from gpusched_dsl.cli.documents import STDOUT, check_targets, write_document
 from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreadable
-from gpusched_dsl.data.sources.writing import cannot_write, check_writable, replace_file
+from gpusched_dsl.data.sources.writing import cannot_write, replace_file
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.formats import Use, describe_format, names
@@ -45,13 +45,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         raise CommandLineError(
             "GSM6002", f"the {missing} is missing", "`gsdsl trace FILE --as FORMAT`, or `gsdsl trace --formats`"
         )
-    if options.csv == STDOUT and options.json == STDOUT:
-        raise CommandLineError(
-            "GSM6002", "`--json -` and `--csv -` both write to standard output", "give one of them a file"
-        )
-    for path in (options.csv, options.parquet, options.json):
-        if path not in (None, STDOUT):
-            check_writable(Path(path))
+    check_targets(json=options.json, csv=options.csv, parquet=options.parquet)
     if STDOUT in (options.csv, options.json):
         output.only_diagnostics()
     use = _use(options)

@@ -19,7 +19,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from gpusched_dsl.solving.variants.solver import VariantSolver
     from gsdsl_backends.registry import backend
 
-    check_targets(options.json)
+    check_targets(json=options.json)
     judge, path = backend(options.judge), Path(options.file)
     settings = cluster_settings(path, options.at) if path.suffix == ".toml" else None
     if settings is None and options.at is None:

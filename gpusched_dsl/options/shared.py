@@ -193,6 +193,7 @@ SHARED = (
     JSON.on("explain", "write the explanation as JSON (`-`: to standard output)"),
     JSON.on("inspect", "write the inspection as JSON (`-`: to standard output)"),
     JSON.on("compare drive", "write the comparison as JSON (`-`: to standard output)"),
+    JSON.on("campaign", "write the results as JSON (`-`: to standard output)", group="show"),
     JSON.on("policies", "write them as JSON (`-`: to standard output)"),
     JSON.on("show", "write it as JSON (`-`: to standard output)"),
     JSON.on("test", "write the outcome of every run as JSON (`-`: to standard output)"),

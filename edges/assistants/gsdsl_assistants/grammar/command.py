@@ -10,7 +10,7 @@ from gpusched_dsl.cli.output import Output
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
-    check_targets(options.out)
+    check_targets(out=options.out)
     if options.to == "lark":
         from gpusched_dsl.language.parsing.grammar import grammar_text
 

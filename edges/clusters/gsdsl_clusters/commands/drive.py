@@ -64,9 +64,7 @@ def _check(options: argparse.Namespace) -> None:
     for name in ("rounds", "metrics"):
         if getattr(options, name) is not None and (options.check or options.report or options.init):
             raise CommandLineError("GSM6002", f"`--{name}` is only for a run", "remove it")
-    if options.html == options.json == STDOUT:
-        raise CommandLineError("GSM6002", "several documents cannot all go to standard output", "give the others files")
-    check_targets(options.html, options.json)
+    check_targets(json=options.json, html=options.html)
 
 
 def _init(options: argparse.Namespace, output: Output) -> int:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.documents import STDOUT, check_targets, write_forms
 from gpusched_dsl.cli.instance import permissions
 from gpusched_dsl.cli.output import Output
@@ -41,10 +40,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.commands:
         print_commands(options.source, output)
         return exits.OK
-    if options.html == options.json == STDOUT:
-        help = "write one of them to a file"
-        raise CommandLineError("GSM6002", "`--html -` and `--json -` both write to standard output", help)
-    check_targets(options.json, options.html)
+    check_targets(json=options.json, html=options.html)
     if options.csv is not None:
         check_writable(Path(options.csv), folder=True)
     check_model_folder(options.write)
