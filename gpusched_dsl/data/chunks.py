@@ -16,7 +16,7 @@ from gpusched_dsl.language.scenarios.assignments import ONE, ColumnsAssignment, 
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
-    import polars as pl
+    from gpusched_dsl.data.short_columns import Column
 
 Place = Span | Cell
 
@@ -93,7 +93,7 @@ class TextOrigin(Struct, frozen=True, eq=False):
 class ColumnChunk(Struct, frozen=True, eq=False):
     """Key columns and a value column of equal length.
 
-    A key or value is text, an integer, a float or a truth value, by the type of its series; null is not given.
+    A key or value is text, an integer, a float or a truth value, by the type of its column; null is not given.
     `typed`: text is text on purpose (a quoted label, a database column), not the writing of a number.
     `mixed`: the first row whose key is not of the same kind (number or text) as the rows before.
     `values` is None for a set. `factor` takes values to the declared unit; `function` aggregates the rows of a key.
@@ -104,8 +104,8 @@ class ColumnChunk(Struct, frozen=True, eq=False):
     With a `shape`, the values are an array in the order of the index sets, and get their `codes` when these are known.
     """
 
-    keys: tuple[pl.Series, ...]
-    values: pl.Series | None
+    keys: tuple[Column, ...]
+    values: Column | None
     origin: Origin
     factor: Fraction = ONE
     function: str | None = None

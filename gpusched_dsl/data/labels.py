@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -9,6 +10,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from msgspec import Struct
 
+from gpusched_dsl.data import short_columns as short
+from gpusched_dsl.data.short_columns import ShortColumn, as_series
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
 from gpusched_dsl.ir.domains import Component, Universe
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from gpusched_dsl.data.chunks import ColumnChunk
+    from gpusched_dsl.data.short_columns import Column
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 _MOST_DIGITS = 400  # of a float
@@ -30,29 +34,47 @@ class EncodedLabels(Struct, frozen=True, eq=False):
     is_known: Bools
 
 
-def has_values(series: pl.Series) -> Bools:
+def has_values(column: Column) -> Bools:
     """Return where a column has a value; fast for columns without nulls."""
+    if isinstance(column, ShortColumn):
+        return column.has_value()
+    return _has_values(column)
+
+
+def _has_values(series: pl.Series) -> Bools:
     return series.is_not_null().to_numpy() if series.null_count() else np.ones(len(series), dtype=np.bool_)
 
 
-def encode(series: pl.Series, component: Component) -> EncodedLabels:
+def is_text(column: Column) -> bool:
+    if isinstance(column, ShortColumn):
+        return column.kind == "text"
+    import polars as pl
+
+    return column.dtype == pl.String
+
+
+def encode(column: Column, component: Component) -> EncodedLabels:
     """The codes of a column of labels; of an integer component (None) the integers themselves."""
-    has_value = has_values(series)
+    has_value = has_values(column)
     if component is None:
-        integers, is_integer = _integers(series)
+        integers, is_integer = _integers(column)
         return EncodedLabels(integers, has_value, is_integer)
     if component.integer_labels is not None and component.labels:
-        integers, is_integer = _integers(series)
+        integers, is_integer = _integers(column)
         codes = _places(component.integer_labels, integers)
         return EncodedLabels(codes, has_value, is_integer & (codes >= 0))
-    codes = _text_codes(texts(series), component)
+    written = texts(column)
+    codes = short.codes(written, component) if isinstance(written, ShortColumn) else _text_codes(written, component)
     return EncodedLabels(codes, has_value, has_value & (codes >= 0))
 
 
-def _integers(series: pl.Series) -> tuple[Codes, Bools]:
+def _integers(column: Column) -> tuple[Codes, Bools]:
     """Return the integers of a column and their positions."""
+    if isinstance(column, ShortColumn) and (found := short.integer_arrays(column)) is not None:
+        return found
     import polars as pl
 
+    series = as_series(column)
     if series.dtype == pl.Int64:
         as_integers = series
     elif series.dtype == pl.String:
@@ -118,10 +140,13 @@ def _enum_codes(series: pl.Series, universe: Universe) -> Codes:
     return _fill(series.cast(kind, strict=False).to_physical().cast(pl.Int64), -1)
 
 
-def texts(series: pl.Series) -> pl.Series:
+def texts(column: Column) -> Column:
     """Return a column of labels as text; integers have no decimals."""
+    if isinstance(column, ShortColumn) and (found := short.texts(column)) is not None:
+        return found
     import polars as pl
 
+    series = as_series(column)
     if series.dtype == pl.String:
         return series
     if series.dtype.is_float():
@@ -131,28 +156,56 @@ def texts(series: pl.Series) -> pl.Series:
     return series.cast(pl.String)
 
 
-def natural_labels(chunks: list[ColumnChunk]) -> list[pl.Series]:
-    """The labels of some one-column chunks as series, all of integers or all of text.
+def natural_labels(chunks: list[ColumnChunk]) -> list[Column]:
+    """The labels of some one-column chunks, all of integers or all of text.
 
     They are integers when every one is an integer, or, in text without types, is written like one.
     """
+    if not all(_are_integers(chunk.keys[0], chunk.typed) for chunk in chunks):
+        return [texts(chunk.keys[0]) for chunk in chunks]
+    return [_integer_column(chunk.keys[0]) for chunk in chunks]
+
+
+def _are_integers(column: Column, typed: bool) -> bool:
+    if is_text(column) and typed:
+        return not has_values(column).any()
+    if isinstance(column, ShortColumn):
+        if column.kind == "text":
+            return short.are_integers(column)
+    else:
+        import polars as pl
+
+        if column.dtype == pl.String:
+            return bool(column.drop_nulls().str.contains(_INTEGER).all())
+        if column.dtype != pl.Int64 and not column.dtype.is_float():
+            return not has_values(column).any()
+    return bool(_integers(column)[1][has_values(column)].all())
+
+
+def _integer_column(column: Column) -> Column:
+    if isinstance(column, ShortColumn) and (found := short.integers(column)) is not None:
+        return ShortColumn(found, "integer")
     import polars as pl
 
-    def integral(chunk: ColumnChunk) -> bool:
-        series = chunk.keys[0]
-        if series.dtype == pl.String and not chunk.typed:
-            return bool(series.drop_nulls().str.contains(_INTEGER).all())
-        if series.dtype == pl.Int64 or series.dtype.is_float():
-            return bool(_integers(series)[1][has_values(series)].all())
-        return len(series) == series.null_count()
+    integers, is_integer = _integers(column)
+    return pl.select(pl.when(pl.Series(is_integer)).then(pl.Series(integers))).to_series()
 
-    if not all(integral(chunk) for chunk in chunks):
-        return [texts(chunk.keys[0]) for chunk in chunks]
-    columns = []
-    for chunk in chunks:
-        integers, is_integer = _integers(chunk.keys[0])
-        columns.append(pl.select(pl.when(pl.Series(is_integer)).then(pl.Series(integers))).to_series())
-    return columns
+
+def joined(columns: Sequence[Column]) -> Column:
+    """The cells of some columns of one type, one after another; at least one column."""
+    few = [column for column in columns if isinstance(column, ShortColumn)]
+    if len(few) == len(columns):
+        return short.joined(few)
+    import polars as pl
+
+    return pl.concat([as_series(column) for column in columns])
+
+
+def first_distinct(column: Column) -> Bools:
+    """Return the rows without an equal row before them."""
+    if isinstance(column, ShortColumn):
+        return column.is_first_distinct()
+    return column.is_first_distinct().to_numpy()
 
 
 class Numbers(Struct, frozen=True, eq=False):
@@ -169,11 +222,15 @@ class Numbers(Struct, frozen=True, eq=False):
     inexact: Bools
 
 
-def numbers(series: pl.Series, truth_values: bool = False) -> Numbers:
+def numbers(column: Column, truth_values: bool = False) -> Numbers:
     """The numbers of a column of values; `truth_values`: `true` and `false` (any case) are 1 and 0."""
+    has_value = has_values(column)
+    if isinstance(column, ShortColumn) and (plain := short.floats(column)) is not None:
+        none = np.zeros(len(column), dtype=np.bool_)
+        return Numbers(plain, has_value, has_value, none, none)
     import polars as pl
 
-    has_value = has_values(series)
+    series = as_series(column)
     if series.dtype == pl.Boolean and not truth_values:
         none = np.zeros(len(series), dtype=np.bool_)
         return Numbers(np.zeros(len(series)), has_value, none, none, none)

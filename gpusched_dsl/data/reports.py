@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusched_dsl.data.chunks import ColumnChunk, Place
 from gpusched_dsl.data.labels import texts
+from gpusched_dsl.data.short_columns import as_series
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Component, Domain, Scalar, Universe, decode
 from gpusched_dsl.language.checked import CheckedParam, CheckedSet
@@ -92,7 +93,7 @@ def report_unknown_keys(
 ) -> None:
     """GSM2103: key cells of component `at` that name no element of its set."""
     rows = np.flatnonzero(unknown)
-    written = texts(chunk.keys[at]).gather(rows)
+    written = as_series(texts(chunk.keys[at])).gather(rows)
     distinct = written.is_first_distinct().to_numpy()
     firsts, labels = rows[distinct], written.filter(distinct).to_list()
     what = "is not an integer" if component is None else f"is not an element of `{component.name}`"

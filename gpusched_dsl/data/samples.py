@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin
+from gpusched_dsl.data.labels import has_values
 from gpusched_dsl.data.params import positions_of
 from gpusched_dsl.data.reports import SHOWN, examples, keys_at, place_text
 from gpusched_dsl.data.sources.cells import read_values
@@ -64,7 +65,7 @@ def read_samples(
         )
         cells = read_values(checked, chunk, None, diagnostics)
         assert chunk.values is not None
-        empty = np.flatnonzero(chunk.values.is_null().to_numpy())
+        empty = np.flatnonzero(~has_values(chunk.values))
         _report(chunk, empty, "GSM2101", "is empty", "are empty", checked, diagnostics)
         return chunk, cells.values
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.data.chunks import ColumnChunk, Place
-from gpusched_dsl.data.labels import encode, has_values, natural_labels
+from gpusched_dsl.data.labels import encode, first_distinct, has_values, is_text, joined, natural_labels
 from gpusched_dsl.data.reports import (
     SHOWN,
     declaration_label,
@@ -21,6 +21,7 @@ from gpusched_dsl.data.reports import (
     report_unknown_keys,
     tuple_text,
 )
+from gpusched_dsl.data.short_columns import ShortColumn, as_series
 from gpusched_dsl.ir.arrays import Bools, Codes
 from gpusched_dsl.ir.domains import Component, Domain, Packing, TupleDomain, Universe
 from gpusched_dsl.language.checked import CheckedSet
@@ -29,7 +30,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.lookalikes import INVISIBLE, spell, visible
 
 if TYPE_CHECKING:
-    import polars as pl
+    from gpusched_dsl.data.short_columns import Column
 
 
 class Enclosing(Protocol):
@@ -67,8 +68,6 @@ def bind_root_set(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostic
     None after a finding: GSM2061 elements that look the same, GSM2107 empty cell, GSM2110 repeated element, GSM2111
     integers and text mixed, GSM2115 nothing given. An invisible letter is a warning (GSM2062).
     """
-    import polars as pl
-
     if not chunks:
         report_nothing(checked, diagnostics)
         return None
@@ -83,24 +82,29 @@ def bind_root_set(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostic
             sound = False
         columns.append(column.filter(has_value))
         rows.append(np.flatnonzero(has_value))
-    labels = pl.concat(columns) if columns else pl.Series([], dtype=pl.Int64)
+    labels = joined(columns)
     stack = _Stack.of(chunks, rows)
-    first = labels.is_first_distinct().to_numpy()
-    wrong = np.flatnonzero(~first & ~stack.may_repeat()) if chunks else stack.row_of
+    first = first_distinct(labels)
+    wrong = np.flatnonzero(~first & ~stack.may_repeat())
     if len(wrong):
+        every = labels.to_list()
         repeats = [
-            _Repeat(quote(labels[at]), stack.place(at), stack.place(int((labels == labels[at]).arg_max() or 0)))
+            _Repeat(quote(every[at]), stack.place(at), stack.place(every.index(every[at])))
             for at in wrong[:SHOWN].tolist()
         ]
         _report_repeated(checked, repeats, len(wrong), diagnostics)
         sound = False
-    if sound and labels.dtype == pl.String:
+    if sound and is_text(labels):
         sound = _check_letters(checked, labels, stack, diagnostics)
-    return Universe(checked.name, tuple(labels.filter(first).to_list())) if sound else None
+    elements: list[Any] = labels.filter(first).to_list()
+    return Universe(checked.name, tuple(elements)) if sound else None
 
 
-def _check_letters(checked: CheckedSet, labels: pl.Series, stack: _Stack, diagnostics: Diagnostics) -> bool:
+def _check_letters(checked: CheckedSet, column: Column, stack: _Stack, diagnostics: Diagnostics) -> bool:
     """Report elements that look the same (GSM2061) or have invisible letters (GSM2062); false after an error."""
+    if isinstance(column, ShortColumn) and all(str(cell).isascii() for cell in column.cells):
+        return True
+    labels = as_series(column)
     rows = np.flatnonzero(labels.str.contains(r"[^\x00-\x7F]").to_numpy())
     if not len(rows):
         return True
@@ -140,15 +144,13 @@ def _check_letters(checked: CheckedSet, labels: pl.Series, stack: _Stack, diagno
 
 
 def _report_mixed(checked: CheckedSet, chunks: Sequence[ColumnChunk], diagnostics: Diagnostics) -> bool:
-    import polars as pl
-
     within = next((chunk for chunk in chunks if chunk.mixed is not None), None)
     if within is not None:
         assert within.mixed is not None
         places = within.origin.place(within.mixed, 0), within.origin.place(0, 0)
     else:
         typed = [chunk for chunk in chunks if chunk.typed and len(chunk.keys[0])]
-        kinds = [chunk.keys[0].dtype == pl.String for chunk in typed]
+        kinds = [is_text(chunk.keys[0]) for chunk in typed]
         if len(set(kinds)) < 2:
             return False
         places = typed[kinds.index(not kinds[0])].origin.place(0, 0), typed[0].origin.place(0, 0)

@@ -15,6 +15,7 @@ from msgspec import structs
 from gpusched_dsl.data.chunks import ColumnChunk, Origin, Place
 from gpusched_dsl.data.formats.slots import SECOND, Micros, slot_of, split_at_slots
 from gpusched_dsl.data.formats.slots_times import ParsedTimes, TwoReadings, times_in
+from gpusched_dsl.data.short_columns import as_series
 from gpusched_dsl.data.sources.files import Fault, FileColumns, Unreadable
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.scenarios.assignments import SlotKey
@@ -52,7 +53,8 @@ def with_slot_keys(
     """
     import polars as pl
 
-    series = list(chunk.keys)
+    values = None if chunk.values is None else as_series(chunk.values)
+    series = [as_series(key) for key in chunk.keys]
     slotted = [at for at, key in enumerate(keys) if key is not None]
     times: dict[int, Micros] = {}
     for at in slotted:
@@ -62,17 +64,17 @@ def with_slot_keys(
         times[at] = found.micros - _start(found, key, file, names[at])
         numbers = pl.Series(slot_of(times[at], 0, key.micros))
         series[at] = pl.select(pl.when(pl.Series(found.has_value)).then(numbers)).to_series()
-    chunk = structs.replace(chunk, keys=tuple(series), windows=tuple(slotted))
-    if chunk.function != "mean" or len(slotted) != 1 or chunk.values is None:
+    chunk = structs.replace(chunk, keys=tuple(series), values=values, windows=tuple(slotted))
+    if chunk.function != "mean" or len(slotted) != 1 or values is None:
         return chunk
     [at] = slotted
-    is_used = chunk.keys[at].is_not_null() & chunk.values.is_not_null()
-    step = period_length(times[at], [key for k, key in enumerate(chunk.keys) if k != at], is_used)
+    is_used = series[at].is_not_null() & values.is_not_null()
+    step = period_length(times[at], [key for k, key in enumerate(series) if k != at], is_used)
     key = keys[at]
     assert key is not None
     if step is None or step <= 1:
         return chunk
-    return _split_at_slots(chunk, at, times[at], step, key.micros, file.name)
+    return _split_at_slots(chunk, series, values, at, times[at], step, key.micros, file.name)
 
 
 def period_length(times: Micros, others: Sequence[pl.Series], is_used: pl.Series) -> int | None:
@@ -98,21 +100,29 @@ def period_length(times: Micros, others: Sequence[pl.Series], is_used: pl.Series
     return least if even else None
 
 
-def _split_at_slots(chunk: ColumnChunk, at: int, times: Micros, step: int, length: int, name: str) -> ColumnChunk:
+def _split_at_slots(
+    chunk: ColumnChunk,
+    series: Sequence[pl.Series],
+    values: pl.Series,
+    at: int,
+    times: Micros,
+    step: int,
+    length: int,
+    name: str,
+) -> ColumnChunk:
     import polars as pl
 
     if len(times) * (step // length + 2) > _MOST_PARTS:
         message = f"rows of `{name}` cover {step / SECOND:g} s, too many slots of {length / SECOND:g} s"
         raise Unreadable(Fault(UNREADABLE_TIME, message, help="use longer slots"))
     cuts = split_at_slots(times, times + step, 0, length)
-    assert chunk.values is not None
     rows = pl.Series(cuts.rows)
-    keys = [key.gather(rows) for key in chunk.keys]
+    keys = [key.gather(rows) for key in series]
     keys[at] = pl.select(pl.when(keys[at].is_not_null()).then(pl.Series(cuts.slots))).to_series()
     return structs.replace(
         chunk,
         keys=tuple(keys),
-        values=chunk.values.gather(rows),
+        values=values.gather(rows),
         origin=RowsOrigin(chunk.origin, cuts.rows),
         weights=cuts.overlaps.astype(np.float64),
     )

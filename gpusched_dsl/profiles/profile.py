@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.labels import has_values, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, examples
+from gpusched_dsl.data.short_columns import as_series
 from gpusched_dsl.data.sources.files import FileColumns
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
@@ -107,7 +108,7 @@ def _measured_pairs(file: FileColumns, diagnostics: Diagnostics) -> tuple[Ints, 
     time = targets[TIME]
     predicted = np.zeros(file.rows, dtype=np.bool_)
     if SOURCE in file.columns:
-        words = np.array(texts(file.columns[SOURCE]).fill_null(MEASURED).to_list(), dtype=object)
+        words = np.array(as_series(texts(file.columns[SOURCE])).fill_null(MEASURED).to_list(), dtype=object)
         report_cells(
             file, SOURCE, ~np.isin(words, (MEASURED, PREDICTED)), f"is neither `{MEASURED}` nor `{PREDICTED}`",
             diagnostics,
@@ -175,7 +176,7 @@ def _feature(
         values, labels = read.values, ()
     else:
         distinct_labels, codes = np.unique(
-            np.array(texts(series).fill_null("").to_list(), dtype=str), return_inverse=True
+            np.array(as_series(texts(series)).fill_null("").to_list(), dtype=str), return_inverse=True
         )
         values, labels = codes.astype(np.float64), tuple(distinct_labels.tolist())
     rows = np.flatnonzero(has_value & np.isfinite(values))
@@ -208,7 +209,7 @@ def _feature(
 
 
 def _types(machines: FileColumns) -> list[str]:
-    return [str(label) for label in texts(machines.columns[GPU]).drop_nulls().to_list()]
+    return [str(label) for label in as_series(texts(machines.columns[GPU])).drop_nulls().to_list()]
 
 
 def _memory(machines: FileColumns, types: tuple[str, ...], diagnostics: Diagnostics) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpusched_dsl.data.labels import has_values, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, examples
+from gpusched_dsl.data.short_columns import as_series
 from gpusched_dsl.data.sources.files import (
     DataFile,
     Fault,
@@ -84,7 +85,8 @@ def keys_of(file: FileColumns, columns: Sequence[str], diagnostics: Diagnostics)
         has_value = has_values(series)
         report_cells(file, column, ~has_value, "is empty", diagnostics)
         sound &= has_value
-    labels: list[NDArray[np.object_]] = [np.array(series.fill_null("").to_list(), dtype=object) for series in found]
+    filled = [as_series(series).fill_null("") for series in found]
+    labels: list[NDArray[np.object_]] = [np.array(series.to_list(), dtype=object) for series in filled]
     codes = np.zeros(file.rows, dtype=np.int64)
     for label in labels:
         suffixes, inverse = np.unique(label.astype(str), return_inverse=True)

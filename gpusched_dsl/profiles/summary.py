@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.data.labels import has_values, texts
+from gpusched_dsl.data.short_columns import as_series
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.profiles.columns import GPU, JOB, MEMORY, RESOURCES
@@ -49,7 +50,7 @@ def summarise(
     read = {resource: numbers_of(file, resource, diagnostics, least=0.0) for resource in resources}
     if diagnostics.has_errors:
         return None
-    keys = pl.DataFrame({JOB: texts(file.columns[JOB]), GPU: texts(file.columns[GPU])})
+    keys = pl.DataFrame({column: as_series(texts(file.columns[column])) for column in (JOB, GPU)})
     pairs = keys.unique(maintain_order=True)
     group = keys.join(pairs.with_row_index("pair"), on=[JOB, GPU], how="left", maintain_order="left")["pair"]
     codes = group.to_numpy().astype(np.int64)

@@ -26,6 +26,7 @@ from gpusched_dsl.data.binding import (
     label_chunk,
     literal_chunk,
 )
+from gpusched_dsl.data.short_columns import as_series
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import (
     Constant,
@@ -70,7 +71,7 @@ def test_labels_from_two_pieces_keep_their_order(tmp_path: Path) -> None:
 
 def test_float_columns_of_whole_numbers_are_integer_labels() -> None:
     chunk = label_chunk([(1,), (2,)], 1, scenario_span("2"))
-    floats = ColumnChunk((chunk.keys[0].cast(pl.Float64),), None, chunk.origin)
+    floats = ColumnChunk((as_series(chunk.keys[0]).cast(pl.Float64),), None, chunk.origin)
     universe = bind_root_set(a_set(), [floats], Diagnostics())
     assert universe is not None
     assert universe.labels == (1, 2)

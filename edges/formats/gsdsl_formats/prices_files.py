@@ -78,7 +78,7 @@ def read_lines(raw: Raw, wanted: Mapping[str, str], optional: Mapping[str, str] 
         member = structs.replace(raw, name=name, data=data)
         places = _places(member, header_of(member), wanted, optional or {})
         file = read_delimited(data, name, list(dict.fromkeys(places.values())), raw.separator, raw.limits)
-        parts.append({label: file.columns[column] for label, column in places.items()})
+        parts.append({label: file.series(column) for label, column in places.items()})
         numbers.append(np.arange(file.rows) + file.first_line if file.lines is None else file.lines)
     labels = [label for label in parts[0] if all(label in part for part in parts)]
     columns = {label: pl.concat([part[label] for part in parts], rechunk=True) for label in labels}

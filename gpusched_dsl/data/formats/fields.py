@@ -218,7 +218,7 @@ def read_rows(raw: Raw, fields: Sequence[Field]) -> SelectedRows:
     sources = [source for source in found.values() if source is not None]
     file = read_delimited(raw.data, raw.name, sources, raw.separator, raw.limits)
     lines = np.arange(file.rows) + file.first_line if file.lines is None else file.lines
-    texts = {name: file.columns[source] for name, source in found.items() if source is not None}
+    texts = {name: file.series(source) for name, source in found.items() if source is not None}
     return rows_of(texts, lines, fields, raw.decimal)
 
 

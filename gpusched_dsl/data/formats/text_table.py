@@ -80,7 +80,7 @@ def read_text_table(raw: Raw, settings: Mapping[str, Setting]) -> TextTable:
             raise Unreadable(structs.replace(error.faults[0], help=note)) from None
         raise
     lines = np.arange(file.rows) + file.first_line if file.lines is None else file.lines
-    return TextTable(raw.name, file.columns, lines, names, note)
+    return TextTable(raw.name, {name: file.series(name) for name in file.columns}, lines, names, note)
 
 
 def _sheet(raw: Raw, sheet: str, header: int) -> TextTable:
@@ -104,8 +104,8 @@ def _parquet(raw: Raw) -> TextTable:
             names = [name for name in names if name not in unusable]
     shown = [column_name(name) for name in file.columns]
     columns = {
-        name: column.cast(pl.String)
-        for name, column in zip(shown, file.columns.values(), strict=True)
+        name: file.series(column).cast(pl.String)
+        for name, column in zip(shown, file.columns, strict=True)
         if name and shown.count(name) == 1
     }
     return TextTable(raw.name, columns, np.arange(1, file.rows + 1), shown)

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.data.chunks import ColumnChunk
-from gpusched_dsl.data.labels import encode, numbers, texts
+from gpusched_dsl.data.labels import encode, has_values, numbers, texts
 from gpusched_dsl.data.reports import SHOWN, declaration_label, examples, place_text
 from gpusched_dsl.ir.arrays import Bools, Codes, Values
 from gpusched_dsl.ir.domains import Domain, Universe
@@ -17,7 +17,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 
 if TYPE_CHECKING:
-    import polars as pl
+    from gpusched_dsl.data.short_columns import Column
 
 _LABELS_COMPARED = 5000
 
@@ -34,7 +34,7 @@ def read_values(checked: CheckedParam, chunk: ColumnChunk, within: Domain | None
     assert chunk.values is not None
     if isinstance(checked.type, TextType):
         column = texts(chunk.values)
-        return Cells(np.array(column.to_list(), dtype=object), column.is_not_null().to_numpy())
+        return Cells(np.array(column.to_list(), dtype=object), has_values(column))
     tell = _CellReporter(checked, chunk, diagnostics, np.arange(len(chunk.values)))
     if isinstance(checked.type, Element):
         assert within is not None, "an element-valued parameter has a set of values"
@@ -81,7 +81,7 @@ def check_kind(
         tell("GSM2112", outside, f"is not {into}", f"are not {into}")
 
 
-def _elements(values: pl.Series, universe: Universe, tell: _CellReporter) -> Cells:
+def _elements(values: Column, universe: Universe, tell: _CellReporter) -> Cells:
     coded = encode(values, universe)
     known = [str(label) for label in universe.labels[:_LABELS_COMPARED]]
     one, many = f"is not an element of `{universe.name}`", f"are not elements of `{universe.name}`"

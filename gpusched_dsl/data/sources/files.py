@@ -8,12 +8,13 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from gpusched_dsl.data.short_columns import as_series
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 from gpusched_dsl.language.project_root import MARKER
@@ -21,6 +22,8 @@ from gpusched_dsl.language.text.lookalikes import INVISIBLE
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from gpusched_dsl.data.short_columns import Column
 
 
 _COPIES = 2  # of a text while it is read
@@ -79,14 +82,14 @@ class Unreadable(Exception):
 
 
 class FileColumns(Struct, frozen=True, eq=False):
-    """Some columns of one file, all of `rows` length; polars series, text where the format has no types.
+    """Some columns of one file, all of `rows` length; text where the format has no types.
 
     `lines` holds the line of the file for each record; where it is None, record i (from 0) stands on line
     i + `first_line`. Formats without lines count records from 1.
     """
 
     name: str
-    columns: dict[str, pl.Series]
+    columns: Mapping[str, Column]
     rows: int
     sha256: str
     lines: Ints | None = None
@@ -94,6 +97,9 @@ class FileColumns(Struct, frozen=True, eq=False):
 
     def line(self, record: int) -> int:
         return record + self.first_line if self.lines is None else int(self.lines[record])
+
+    def series(self, column: str) -> pl.Series:
+        return as_series(self.columns[column]).alias(column)
 
     def place(self, record: int, column: str | None = None) -> Cell:
         """Return the place of a record (counted from 0), with the text of the cell if a column is named."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.data.sources.files import Fault, FileColumns, FileLimits, Unreadable, check_text, missing_columns
 from gpusched_dsl.data.sources.json_keys import check_line_keys
-from gpusched_dsl.data.sources.untyped import column_of
+from gpusched_dsl.data.sources.untyped import series_of
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 
 _KEYS_LOOKED_AT = 1000
@@ -39,7 +39,7 @@ def read_json_lines(
         rows = decoder.decode_lines(data)
     except (msgspec.DecodeError, RecursionError):
         raise Unreadable(_broken_line(name, data, decoder)) from None
-    taken = {column: column_of([getattr(r, field) for r in rows]) for field, column in fields.items()}
+    taken = {column: series_of([getattr(r, field) for r in rows]) for field, column in fields.items()}
     check_line_keys(name, data, {column: len(rows) - series.null_count() for column, series in taken.items()})
     absent = [column for column, series in taken.items() if series.null_count() == len(series)]
     if absent:

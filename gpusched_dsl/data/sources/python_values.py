@@ -366,15 +366,15 @@ def _series(column: Any) -> pl.Series:
 
 
 def _series_of(values: Sequence[Any]) -> pl.Series:
-    from gpusched_dsl.data.sources.untyped import column_of
+    from gpusched_dsl.data.sources.untyped import series_of
 
     if set(map(type, values)) <= _PLAIN:
-        return column_of(values)
+        return series_of(values)
     cells = [_scalar(v) for v in values]
     wrong = next((cell for cell in cells if not isinstance(cell, _CELLS)), None)
     if wrong is not None:
         raise _refusal(f"a value of type `{type(wrong).__name__}` is neither a number nor a text", None)
-    return column_of(cells)
+    return series_of(cells)
 
 
 def _list_of(column: Any) -> list[Any]:

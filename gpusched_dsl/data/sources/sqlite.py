@@ -21,7 +21,7 @@ from gpusched_dsl.data.sources.files import (
     size_text,
 )
 from gpusched_dsl.data.sources.sqlite_files import LOGS, open_committed, open_plain
-from gpusched_dsl.data.sources.untyped import column_of, unusable_column
+from gpusched_dsl.data.sources.untyped import series_of, unusable_column
 from gpusched_dsl.ir.deadline import active_deadline, checkpoint
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
 
@@ -139,5 +139,5 @@ def _read(
     for column, cells in zip(columns, values, strict=False):
         if bytes in set(map(type, cells)):
             raise Unreadable(unusable_column(name, column, "binary data"))
-        taken[column] = column_of(cells)
+        taken[column] = series_of(cells)
     return FileColumns(name, taken, count, digest)

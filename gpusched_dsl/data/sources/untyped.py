@@ -6,16 +6,32 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gpusched_dsl.data.short_columns import MOST_CELLS, ShortColumn
 from gpusched_dsl.data.sources.files import Fault
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched_dsl.data.short_columns import Column
+
 _EXACT = 2**53  # a float is exact for all integers up to here
 _NUMBERS = ({int}, {float}, {int, float})
 
 
-def column_of(values: Sequence[Any]) -> pl.Series:
+def column_of(values: Sequence[Any]) -> Column:
+    """One column, short if it has few cells, as `series_of` types it."""
+    kinds = set(map(type, values)) - {type(None)}
+    if len(values) <= MOST_CELLS:
+        if kinds <= {str}:
+            return ShortColumn(values, "text")
+        if kinds in _NUMBERS and all(type(v) is not int or abs(v) <= _EXACT for v in values):
+            if float not in kinds:
+                return ShortColumn(values, "integer")
+            return ShortColumn([None if v is None else float(v) for v in values], "float")
+    return series_of(values)
+
+
+def series_of(values: Sequence[Any]) -> pl.Series:
     """One series: integers, floats or truth values when all cells are, else text (None stays null).
 
     Cells of mixed types become text, so that the odd one can be shown later.
