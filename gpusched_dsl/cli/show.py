@@ -109,8 +109,8 @@ def _caption(placed: Placement) -> str:
     """`placement: 4 jobs on 2 nodes, cost 17.55 $`."""
     parts = []
     for role, one in (("job", "job"), ("node", "node")):
-        if role in placed.table.columns:
-            parts.append(count_text(placed.table[role].n_unique(), one))
-    counts_text = " on ".join(parts) or count_text(placed.table.height, "row")
+        if role in placed.columns:
+            parts.append(count_text(len(set(placed.columns[role].tolist())), one))
+    counts_text = " on ".join(parts) or count_text(placed.rows, "row")
     costs = [f"cost {with_unit(number_text(v), placed.units.get(n, ''))}" for n, v in totals(placed).items()]
     return ", ".join([f"placement: {counts_text}", *costs])

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.ir.solver_result import MemberResult, Status
 
-SCHEMA = {
-    "solver": pl.String,
-    "objective_name": pl.String,
-    "status": pl.String,
-    "reason": pl.String,
-    "objective": pl.Float64,
-    "bound": pl.Float64,
-    "seconds": pl.Float64,
-    "gave_point": pl.Boolean,
-    "gave_bound": pl.Boolean,
-    "error": pl.String,
-}
+if TYPE_CHECKING:
+    import polars as pl
+
 PROOFS = (Status.INFEASIBLE, Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
 
 
@@ -38,7 +27,7 @@ def members_text(members: Sequence[MemberResult]) -> str:
 
 
 def members_document(members: Sequence[MemberResult]) -> list[dict[str, Any]]:
-    """Return a dictionary for each solver, with the keys of `SCHEMA`."""
+    """Return a dictionary for each solver, with the keys of `members_table`."""
     return [
         {
             "solver": member.solver,
@@ -58,4 +47,18 @@ def members_document(members: Sequence[MemberResult]) -> list[dict[str, Any]]:
 
 def members_table(members: Sequence[MemberResult]) -> pl.DataFrame:
     """Return a table with a row for each solver."""
-    return pl.DataFrame(members_document(members), schema=SCHEMA)
+    import polars as pl
+
+    schema = {
+        "solver": pl.String,
+        "objective_name": pl.String,
+        "status": pl.String,
+        "reason": pl.String,
+        "objective": pl.Float64,
+        "bound": pl.Float64,
+        "seconds": pl.Float64,
+        "gave_point": pl.Boolean,
+        "gave_bound": pl.Boolean,
+        "error": pl.String,
+    }
+    return pl.DataFrame(members_document(members), schema=schema)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from msgspec import Struct, field
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -14,6 +14,7 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.gangs import begins_gang, gang_order, slowdowns
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Codes, Floats, Values
+from gpusched_dsl.ir.domains import Universe
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedPlacement,
@@ -29,7 +30,9 @@ from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
 from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.reporting.slot_clock import slot_clock, slot_numbers
-from gpusched_dsl.reporting.tables import label_column
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SLOT_DATE = "slot_date"
 CHOSEN = 0.5  # a binary above this is 1
@@ -39,8 +42,10 @@ SHOWN: tuple[Role, ...] = (
 )  # fmt: skip
 
 
-class Placement(Struct, frozen=True, eq=False):
-    """`table` has a row per chosen element and a column per role (`job`, `node`, `uses`, `of`, `lasts`, `costs`, ...).
+class Placement(Struct, frozen=True, eq=False, dict=True):
+    """A row per chosen element and a column per role (`job`, `node`, `uses`, `of`, `lasts`, `costs`, ...).
+
+    `columns` has arrays of `rows` numbers, or of objects: text, None where there is none.
 
     `late` is the time from `due` to the end of a late job, if the placement declares both. `cost` is the total cost of
     the row: `costs` itself, or `costs * lasts` if `costs` is money per time. `units` has the units of columns,
@@ -49,14 +54,30 @@ class Placement(Struct, frozen=True, eq=False):
     if they have dates: then `slot_date` is the date in ISO 8601 at which `slot` begins.
     """
 
-    table: pl.DataFrame
+    columns: dict[str, Values]
+    rows: int
     units: dict[str, str] = field(default_factory=dict)
     codes: dict[str, Values] = field(default_factory=dict)
     clock: RunClock | None = None
 
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.DataFrame(
+            [
+                pl.Series(name, values.tolist(), dtype=pl.String) if is_text(values) else pl.Series(name, values)
+                for name, values in self.columns.items()
+            ]
+        )
+
     def records(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row."""
         return self.table.to_dicts()
+
+
+def is_text(values: Values) -> bool:
+    return bool(values.dtype == object)
 
 
 def placement_of(
@@ -81,7 +102,7 @@ def placement_of(
     reader.add_workers()
     reader.add_lateness()
     reader.add_cost()
-    return Placement(pl.DataFrame(reader.series), reader.units, reader.codes, clock)
+    return Placement(reader.columns, len(positions), reader.units, reader.codes, clock)
 
 
 def _columns(declared: CheckedPlacement) -> Iterator[tuple[str, CheckedPlacementItem, TypedExpr]]:
@@ -110,6 +131,12 @@ def _free_name(name: str, taken: set[str]) -> str:
     return candidate
 
 
+def labels_of(universe: Universe, codes: Codes) -> Values:
+    """The labels of codes: integers, or text as objects."""
+    found: Values = (universe.label_array if universe.integer_labels is None else universe.integer_labels)[codes]
+    return found
+
+
 class _Reader:
     """Evaluates expressions over the chosen elements into columns; `workers` are the values of elements of gangs."""
 
@@ -120,7 +147,7 @@ class _Reader:
         self.frame = evaluator.frame(columns)
         self.workers = None if workers is None else np.rint(workers)
         self._has_workers = False
-        self.series: list[pl.Series] = []
+        self.columns: dict[str, Values] = {}
         self.units: dict[str, str] = {}
         self.codes: dict[str, Values] = {}
 
@@ -141,10 +168,10 @@ class _Reader:
         if isinstance(expr.type, Element):
             codes = np.broadcast_to(self.evaluator.ev.codes(expr, self.frame), (self.frame.size,))
             self.codes[name] = codes
-            self.series.append(label_column(self.store.universes[expr.type.root], codes, name))
+            self.columns[name] = labels_of(self.store.universes[expr.type.root], codes)
         elif isinstance(expr.type, TextType):
             texts = np.broadcast_to(self.evaluator.ev.values(expr, self.frame), (self.frame.size,))
-            self.series.append(pl.Series(name, texts.tolist(), dtype=pl.String))
+            self.columns[name] = np.array(texts.tolist(), dtype=object)
         else:
             self._add_numbers(name, expr, factor)
 
@@ -171,7 +198,7 @@ class _Reader:
             self._add(name, values, unit_in(expr))
 
     def _add(self, name: str, values: Values, unit: Unit) -> None:
-        self.series.append(pl.Series(name, values))
+        self.columns[name] = values
         if unit != DIMENSIONLESS:
             self.units[name] = unit.text
 
@@ -181,7 +208,7 @@ class _Reader:
         numbers = slot_numbers(root, self.store, np.asarray(self.codes["slot"], dtype=np.int64))
         self.codes[SLOT_DATE] = numbers
         dates = clock.isos(numbers.astype(np.float64))
-        self.series.append(pl.Series(SLOT_DATE, [date or None for date in dates], dtype=pl.String))
+        self.columns[SLOT_DATE] = np.array([date or None for date in dates], dtype=object)
 
     def add_lateness(self) -> None:
         """Add the column `late`: the excess of `lasts` over the time until the job is due, in the unit of `lasts`."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
+from gpusched_dsl.ir.arrays import Codes, Values
 from gpusched_dsl.language.text.numbers import column_texts
 from gpusched_dsl.reporting.grid import BAD, Grid, GridColumn
-from gpusched_dsl.reporting.placement import SLOT_DATE, Placement
+from gpusched_dsl.reporting.placement import SLOT_DATE, Placement, is_text
 from gpusched_dsl.reporting.slot_clock import date_ranges
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FIRST = ("node", "node_type")  # group by these, in this order
 SUMMED = ("lasts", "cost")
@@ -28,23 +31,24 @@ def heading(name: str, unit: str = "") -> str:
 
 def schedule(placed: Placement) -> Grid:
     """One line per placed job, those of one node together; `uses` and `of` become `3 of 4`."""
-    if "slot" in placed.table.columns:
+    if "slot" in placed.columns:
         placed = _join_slots(placed)
-    frame = _sort(placed)
-    leading = [name for name in FIRST if name in frame.columns]
-    names = [*leading, *(n for n in frame.columns if n not in leading)]
-    starts = _group_starts(frame.select(leading).rows() if leading else [()] * frame.height)
+    order = _order(placed)
+    found = {name: values[order] for name, values in placed.columns.items()}
+    leading = [name for name in FIRST if name in found]
+    names = [*leading, *(n for n in found if n not in leading)]
+    starts = _group_starts(_rows(found, leading, placed.rows))
     columns: list[GridColumn] = []
     for name in names:
         if name == "of" or name.startswith("of_"):
             continue  # in the column of its `uses`
         header = heading(name, placed.units.get(name, ""))
-        values, right = frame[name].to_list(), frame[name].dtype.is_numeric()
+        values, right = found[name].tolist(), not is_text(found[name])
         texts = column_texts(values) if right else ["" if v is None else str(v) for v in values]
         capacity = "of" + name.removeprefix("uses")
-        if right and name.startswith("uses") and capacity in frame.columns:
+        if right and name.startswith("uses") and capacity in found:
             width = max((len(t) for t in texts), default=0)
-            most = column_texts(frame[capacity].to_list())
+            most = column_texts(found[capacity].tolist())
             texts = [f"{t.rjust(width)} of {m}" for t, m in zip(texts, most, strict=True)]
             right = False
         if name in leading:
@@ -60,24 +64,26 @@ def with_readable_dates(placed: Placement) -> pl.DataFrame:
     """Return the table with the dates of slots as people write them."""
     if placed.clock is None:
         return placed.table
+    import polars as pl
+
     dates = placed.clock.texts(np.asarray(placed.codes[SLOT_DATE], dtype=np.float64))
     return placed.table.with_columns(pl.Series(SLOT_DATE, dates, dtype=pl.String))
 
 
 def totals(placed: Placement) -> dict[str, float]:
     """Return meaningful sums over all rows: the cost."""
-    return {"cost": float(placed.table["cost"].sum())} if "cost" in placed.table.columns else {}
+    return {"cost": float(placed.columns["cost"].sum())} if "cost" in placed.columns else {}
 
 
-def _sort(placed: Placement) -> pl.DataFrame:
-    """Sort by node, then in the order of the sets of other labels."""
+def _order(placed: Placement) -> Codes:
+    """The order by node, then in the order of the sets of other labels."""
     keys: list[str] = [n for n in ("node", "node_type", "slot", "job") if n in placed.codes]
     keys += [n for n in placed.codes if n not in keys]
-    if not keys or placed.table.is_empty():
-        return placed.table
-    order = np.lexsort([placed.codes[name] for name in reversed(keys)])
-    rows: list[int] = order.tolist()
-    return placed.table[rows]
+    return np.lexsort([placed.codes[name] for name in reversed(keys)]) if keys else np.arange(placed.rows)
+
+
+def _rows(columns: Mapping[str, Values], names: Sequence[str], rows: int) -> list[tuple[Any, ...]]:
+    return list(zip(*(columns[name].tolist() for name in names), strict=True)) if names else [()] * rows
 
 
 def _group_starts(labels: Sequence[tuple[Any, ...]]) -> set[int]:
@@ -90,32 +96,32 @@ def _join_slots(placed: Placement) -> Placement:
 
     Rates of cost may differ between slots and would prevent the merge, so only the sum of the cost remains.
     """
-    frame = placed.table
-    if frame.is_empty():
+    found = dict(placed.columns)
+    if not placed.rows:
         return placed
-    if {"costs", "cost"} <= set(frame.columns):
-        frame = frame.drop("costs")
-    same = [n for n in frame.columns if n not in ("slot", SLOT_DATE) and n not in SUMMED]
-    slot_codes = placed.codes.get("slot", np.arange(frame.height))
+    if "cost" in found:
+        found.pop("costs", None)
+    same = [n for n in found if n not in ("slot", SLOT_DATE) and n not in SUMMED]
+    slot_codes = placed.codes.get("slot", np.arange(placed.rows))
     by_slot = np.argsort(slot_codes, kind="stable")
     groups: dict[tuple[Any, ...], list[int]] = {}
-    keys = frame.select(same).rows() if same else [()] * frame.height
+    keys = _rows(found, same, placed.rows)
     for row in by_slot.tolist():
         groups.setdefault(keys[row], []).append(row)
-    slots = frame["slot"].to_list()
-    joined: dict[str, list[Any]] = {name: [] for name in frame.columns}
-    for key, rows in groups.items():
-        for name, value in zip(same, key, strict=True):
-            joined[name].append(value)
-        joined["slot"].append(_ranges([int(slot_codes[r]) for r in rows], [str(slots[r]) for r in rows]))
-        if placed.clock is not None:
-            joined[SLOT_DATE].append(date_ranges([int(placed.codes[SLOT_DATE][r]) for r in rows], placed.clock))
-        for name in SUMMED:
-            if name in joined:
-                joined[name].append(float(frame[name][rows].sum()))
+    slots = found["slot"].tolist()
     firsts = [rows[0] for rows in groups.values()]
+    joined = {name: values[firsts] for name, values in found.items()}
+    ranges = [_ranges([int(slot_codes[r]) for r in rows], [str(slots[r]) for r in rows]) for rows in groups.values()]
+    joined["slot"] = np.array(ranges, dtype=object)
+    if placed.clock is not None:
+        numbers = placed.codes[SLOT_DATE]
+        dates = [date_ranges([int(numbers[r]) for r in rows], placed.clock) for rows in groups.values()]
+        joined[SLOT_DATE] = np.array(dates, dtype=object)
+    for name in SUMMED:
+        if name in joined:
+            joined[name] = np.array([float(found[name][rows].sum()) for rows in groups.values()])
     codes = {name: column[firsts] for name, column in placed.codes.items() if name in joined}
-    return Placement(pl.DataFrame(joined, schema_overrides={"slot": pl.String}), placed.units, codes, placed.clock)
+    return Placement(joined, len(firsts), placed.units, codes, placed.clock)
 
 
 def _ranges(codes: Sequence[int], labels: Sequence[str]) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -22,6 +21,8 @@ from gpusched_dsl.reporting.index_names import VALUE, index_names, names_of_doma
 from gpusched_dsl.reporting.tables import table
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
     from gpusched_dsl.compiling.evaluation.frames import Frame
     from gpusched_dsl.compiling.evaluation.store import ValueStore
@@ -125,6 +126,8 @@ class SolutionTables(Struct, frozen=True, eq=False):
         return domain, values, self._names(declared.indexing, domain)
 
     def _interval_table(self, declared: CheckedLet, zeros: bool) -> pl.DataFrame:
+        import polars as pl
+
         evaluator, domain, frame = self._evaluation_of(declared)
         parts = evaluator.interval(declared.value, frame)
         start, length, present = (np.broadcast_to(v, (domain.size,)) for v in parts)
@@ -156,6 +159,8 @@ class SolutionTables(Struct, frozen=True, eq=False):
 
     def _of_rows(self, constraint: str, columns: Mapping[str, Floats]) -> pl.DataFrame:
         """Return a table of values of the rows of a constraint."""
+        import polars as pl
+
         families = self._families_named(self.solved.problem.constraints, constraint, "constraint")
         declared = self.provenance.model.constraints.get(constraint) if self.provenance.model else None
         frames = []
@@ -173,6 +178,8 @@ class SolutionTables(Struct, frozen=True, eq=False):
     def _with_columns(
         self, family: Family, indexing: TypedIndexing | None, columns: Mapping[str, Floats]
     ) -> pl.DataFrame:
+        import polars as pl
+
         (first, values), *others = columns.items()
         frame = table(family.domain, values[family.slice], self._names(indexing, family.domain), value_name=first)
         return frame.with_columns(pl.Series(name, other[family.slice]) for name, other in others)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from gpusched_dsl.ir.arrays import Codes, Values
 from gpusched_dsl.ir.domains import Component, Domain
 from gpusched_dsl.reporting.index_names import VALUE
 
+if TYPE_CHECKING:
+    import polars as pl
+
 
 def label_column(component: Component, codes: Codes, name: str) -> pl.Series:
     """A column of labels: Int64 for integers, String for names."""
+    import polars as pl
+
     if component is None:
         return pl.Series(name, codes, dtype=pl.Int64)
     if component.integer_labels is not None:
@@ -32,6 +36,8 @@ def table(
     positions: Codes | None = None,
 ) -> pl.DataFrame:
     """One row per element of `domain` (or of its `positions`, for which `values` are given), in its order."""
+    import polars as pl
+
     columns = domain.columns()
     if positions is not None:
         columns = tuple(c[positions] for c in columns)

@@ -39,23 +39,23 @@ def differing_costs(
     Raises DiagnosticError as evaluation does.
     """
     declared = model.placement
-    if declared is None or not problem.objectives or not len(placed.table):
+    if declared is None or not problem.objectives or not placed.rows:
         return ()
     family = store.variables[declared.variable]
     chosen = np.flatnonzero(point[family.first : family.first + family.domain.size] > CHOSEN)
     terms = _Terms(model, problem, point, family.first + chosen)
-    cost, unit = placed.table.get_column("cost", default=None), placed.units.get("cost", "")
+    cost, unit = placed.columns.get("cost"), placed.units.get("cost", "")
     if cost is not None:
         own = parse_unit_text(unit)
         if convertible(own, terms.unit):
-            terms.compare(cost.to_numpy() * float(factor(own, terms.unit)), "costs")
-    late, weight = placed.table.get_column("late", default=None), declared.value("weight")
+            terms.compare(cost * float(factor(own, terms.unit)), "costs")
+    late, weight = placed.columns.get("late"), declared.value("weight")
     if late is not None and weight is not None and declared.item("late") is None and not declared.has_gangs:
         evaluator = PlacementEvaluator(model, store, limits or MemoryLimits())
         if convertible(unit_in(weight) * evaluator.time, terms.unit):
             frame = evaluator.frame([codes[chosen] for codes in family.domain.columns()])
             price = evaluator.money_of("weight", frame, per_time=True)
-            terms.compare(price * late.to_numpy(), "weight")
+            terms.compare(price * late, "weight")
     return tuple(terms.found)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import polars as pl
 from msgspec import Struct
 
 from gpusched_dsl.language.checked import Numeric
@@ -13,6 +12,8 @@ from gpusched_dsl.language.text.numbers import NOISE, column_texts, count_text, 
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from gpusched_dsl.reporting.result import Result
 
 ALL = "all"
@@ -100,6 +101,8 @@ def _value_table(result: Result, name: str, most: int | None, zeros: bool = Fals
 
 
 def _nonzero_table(name: str, frame: pl.DataFrame, column: str) -> ValueTable:
+    import polars as pl
+
     kept = frame.filter(pl.col(column).is_not_nan() & (pl.col(column).abs() > NOISE))
     if not kept.height:
         return ValueTable(f"{name}: {column.replace('_', ' ')}s are all 0")

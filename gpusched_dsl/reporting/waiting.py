@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from msgspec import Struct
 
 from gpusched_dsl.ir.domains import decode_column
@@ -15,6 +14,8 @@ from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from gpusched_dsl.compiling.evaluation.store import ValueStore
     from gpusched_dsl.ir.arrays import Codes
     from gpusched_dsl.language.checked import CheckedModel
@@ -84,6 +85,8 @@ class WaitingJobs:
     @property
     def table(self) -> pl.DataFrame:
         """A row per waiting job: `job`, `reason`, `binds`, `row`, `needs`, `free`, `unit`, `change`, `text`."""
+        import polars as pl
+
         found = self.known_reasons
         return pl.DataFrame(
             {
