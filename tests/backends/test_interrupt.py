@@ -109,7 +109,7 @@ def test_session_works_after_a_stop(name: str) -> None:
     assert solved.reason == "interrupt"
     assert solved.session is not None
     proves = name in ALL
-    answer = solved.session.solve(SolveOptions(gap=0.5, extra={} if proves else {"steps": 500}))
+    answer = solved.session.solve(SolveOptions(gap=0.5, extra={} if proves else {"steps": 40}))
     assert answer.status == ("optimal" if proves else "feasible")
 
 

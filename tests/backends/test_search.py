@@ -425,6 +425,7 @@ class Stopping:
         return self.left < 0
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("after", [*range(0, 30, 3), 1_000_000])
 @pytest.mark.parametrize("heuristic", ["auto", "on", "off"])
 def test_no_bound_unless_asked(after: int, heuristic: str) -> None:

@@ -70,6 +70,7 @@ def test_the_replay_of_a_snapshot_counts_and_says_that_nobody_waits() -> None:
         assert "nobody waits" in measure(history_of(jobs, 0.01), 12).row("made")
 
 
+@pytest.mark.slow
 def test_futures_differ_enough_where_jobs_that_come_together_are_alike() -> None:
     """Lengths that are drawn independently average out: the 90 % quantile then covers 63 % in place of 75 %."""
     high = []

@@ -74,6 +74,7 @@ def enumerated(model: Model) -> Reference | None:
         return None
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("first", range(0, QUICK, BLOCK))
 def test_models_are_solved_right(first: int) -> None:
     counts = check(range(first, first + BLOCK), 1)

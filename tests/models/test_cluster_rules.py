@@ -67,9 +67,13 @@ def test_optimum(seed: int, tmp_path: Path) -> None:
     check_solvers(tmp_path, seed, ("highs", "scip") if seed == BINDING[0] else ("highs",))
 
 
-@pytest.mark.parametrize("seed", BINDING)
-def test_policies_obey(seed: int, tmp_path: Path) -> None:
-    check_policies(tmp_path, seed, POLICIES if seed == BINDING[0] else ("FIFO", "EASY", "SlurmFairShare"))
+@pytest.mark.quick(4)
+@pytest.mark.parametrize(
+    ("seed", "policy"),
+    [*((BINDING[0], policy) for policy in POLICIES), *((BINDING[1], p) for p in ("FIFO", "EASY", "SlurmFairShare"))],
+)
+def test_policies_obey(seed: int, policy: str, tmp_path: Path) -> None:
+    check_policies(tmp_path, seed, (policy,))
 
 
 @pytest.mark.parametrize("rule", RULES)

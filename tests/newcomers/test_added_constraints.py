@@ -307,7 +307,7 @@ def elements_of(result: gs.Result, variable: str) -> Plan:
     return [row[:-1] for row in result[variable].rows() if row[-1] > 0.5]
 
 
-@pytest.mark.quick(13)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("added", ADDED)
 def test_every_policy_obeys(added: Callable[[int], Added], seed: int) -> None:

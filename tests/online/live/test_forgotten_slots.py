@@ -53,6 +53,7 @@ def slots_of(loop: ExternalSlotLoop) -> int:
     return len(loop.base.store.universes["Slots"].labels)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("kept", [2, 5])
 @pytest.mark.parametrize("text", BLOCKS)
 def test_records_are_those_of_a_run_that_keeps_all(

@@ -17,13 +17,14 @@ from window_roads import check_windows
 WITH_JOURNAL = 10  # one case in so many is recorded, killed, resumed and estimated too
 
 
-def test_a_hundred_random_runs(tmp_path: Path) -> None:
-    counts = hunt(EVENTS, range(100), tmp_path, WITH_JOURNAL)
-    assert counts["cases"] == 100
-    assert counts["replayed"] >= 10, counts
-    assert counts["finished"] >= 60, counts
+@pytest.mark.parametrize("cases", [40, pytest.param(100, marks=pytest.mark.slow)])
+def test_random_runs(cases: int, tmp_path: Path) -> None:
+    counts = hunt(EVENTS, range(cases), tmp_path, WITH_JOURNAL)
+    assert counts["cases"] == cases
+    assert counts["replayed"] >= 0.1 * cases, counts
+    assert counts["finished"] >= 0.6 * cases, counts
     assert counts["stuck"] >= 1, counts
-    assert counts["plans"] >= 500, counts
+    assert counts["plans"] >= 5 * cases, counts
 
 
 def test_ten_random_runs_on_nodes_of_several_types(tmp_path: Path) -> None:

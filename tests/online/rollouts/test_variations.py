@@ -151,7 +151,7 @@ def test_a_seed_gives_the_same_run() -> None:
     [("VariedFutures", "Noisy"), ("VariedArrivals", BLOCK), ("VariedArrivals", "Noisy"), ("VariedMixtures", BLOCK)],
 )
 def test_drawn_futures_and_mixtures(method: str, online: str) -> None:
-    outcome = run(cluster(some_jobs(3, 5), more=VARIED), online, "S", method)
+    outcome = run(cluster(some_jobs(3, 3), more=VARIED), online, "S", method)
     assert not np.isnan(outcome.world.end).any()
 
 

@@ -69,7 +69,7 @@ def plan(seed: int, stays: str, more: str, place: str) -> tuple[str, list[tuple[
     return str(result.status), sorted(row for row in result["worker"].rows() if row[-1])
 
 
-@pytest.mark.quick(24)
+@pytest.mark.quick(9)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("stays", [ON_HELD, OF_HELD, NOT_HERE], ids=["nodes", "jobs", "closed"])
 def test_plans_equal_those_of_all_rows(seed: int, stays: str) -> None:

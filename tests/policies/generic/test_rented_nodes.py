@@ -121,7 +121,11 @@ def test_ways_in_an_order(seed: int) -> None:
     check(work, plan, expected)
 
 
-def test_capacity_planning() -> None:
-    model = gs.loads('import "gsdsl:capacity_planning/scenarios/gavel_at_most.gsm";')
-    plans = {name: model.solve("GavelAtMost", method=name) for name in ("EASY", "Conservative", "MaxMin")}
+@pytest.mark.parametrize(
+    ("file", "scenario"),
+    [("three_jobs", "ThreeJobs"), pytest.param("gavel_at_most", "GavelAtMost", marks=pytest.mark.slow)],
+)
+def test_capacity_planning(file: str, scenario: str) -> None:
+    model = gs.loads(f'import "gsdsl:capacity_planning/scenarios/{file}.gsm";')
+    plans = {name: model.solve(scenario, method=name) for name in ("EASY", "Conservative", "MaxMin")}
     assert {plan.status for plan in plans.values()} == {"feasible"}

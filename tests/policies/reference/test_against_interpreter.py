@@ -105,6 +105,7 @@ def max_min_is_equal(seed: int) -> bool:
 # --- random models ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", range(9))
 def test_plans_follow_the_described_steps(seed: int) -> None:
     assert_equal_plans(seed)
@@ -117,6 +118,7 @@ def test_many_plans_follow_the_described_steps(batch: int) -> None:
         assert_equal_plans(seed)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_plans_obey_side_rows_place_by_place(seed: int) -> None:
     assert_equal_plans(seed, rows=True, ties=False)
@@ -129,6 +131,7 @@ def test_many_plans_obey_side_rows_place_by_place(batch: int) -> None:
         assert_equal_plans(seed, rows=True)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", range(9))
 def test_drawn_plans_follow_the_described_steps(seed: int) -> None:
     draws_are_among_passes(seed)

@@ -93,11 +93,13 @@ def assert_each_turn(
             assert allows(steps.seats)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(7))
 def test_gangs_in_slots_follow_the_described_steps(seed: int) -> None:
     assert_described(drawn_gang_slots(seed))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_nodes_of_different_speeds(seed: int) -> None:
     """A slow node takes twice as long; the sums of keys are often equal. No rows are asked."""

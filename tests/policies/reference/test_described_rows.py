@@ -47,6 +47,7 @@ def assert_described_queues(one: DrawnQueues) -> int:
     return again
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("seed", range(16))
 def test_queues_follow_the_described_steps(seed: int) -> None:
     assert_described_queues(drawn_queues(seed))
@@ -101,6 +102,7 @@ def assert_described_slots(one: DrawnSlots) -> int:
 WITHOUT_LOADS = [seed for seed in range(200) if drawn_slots(seed).world != "serving"]
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("seed", WITHOUT_LOADS[:14])
 def test_slots_follow_the_described_steps(seed: int) -> None:
     assert_described_slots(drawn_slots(seed))

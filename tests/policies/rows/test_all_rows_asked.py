@@ -84,6 +84,7 @@ def assert_equal_plans_of_library(model: str, seed: int) -> None:
     assert_equal_plans(decision, [decision.policy(name, without=DEMANDS) for name in policies_for(model)], seed)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("seed", range(30))
 def test_plans_of_drawn_decisions(seed: int) -> None:
     assert_equal_plans_of_drawn(seed)
@@ -109,6 +110,7 @@ def test_many_plans_of_the_library(model: str, batch: int) -> None:
         assert_equal_plans_of_library(model, seed)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_plans_of_gangs(seed: int) -> None:
     decision = decision_of(random_racks(seed, users=2).text())

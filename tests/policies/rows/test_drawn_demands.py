@@ -40,11 +40,13 @@ def test_all_demands_are_drawn_and_most_can_be_met() -> None:
     assert sum(least(seed) is not None for seed in range(16)) >= 12
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", [0, 4, 7, 12, 22, 30, 46, 83, 109])
 def test_demands_are_met(seed: int) -> None:
     assert_met(seed)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", [7, 14, 22, 30, 48, 109])
 def test_most_demands_are_met_without_a_solver(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """No order of all jobs meets them: others have to leave, for which no row gives a reason."""

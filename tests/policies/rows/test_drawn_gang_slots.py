@@ -67,6 +67,7 @@ def test_without_rows_asked_plans_break_rules(monkeypatch: pytest.MonkeyPatch) -
     assert broken >= 5
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", [0, 1, 2, 5, 8, 13, 20])
 def test_every_policy_obeys(seed: int) -> None:
     assert_all_obey(seed)
@@ -78,6 +79,7 @@ def test_every_policy_obeys_every_model(seed: int) -> None:
     assert_all_obey(seed)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(("seed", "optimum"), [(1, 1048), (4, 540), (7, 440), (11, 440)])
 def test_cheapest_starts_are_near_the_optimum(seed: int, optimum: float) -> None:
     """Of the first models those that HiGHS solves in a second: its optimum is stated, and proved in the slow test."""

@@ -38,12 +38,14 @@ def test_all_rules_are_drawn() -> None:
     assert {rule for seed in range(12) for rule in drawn_gangs(seed).rules} == set(RULES)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", [*range(12), 17])  # 17: one of a pair can never run
 def test_every_policy_obeys(seed: int) -> None:
     for policy in POLICIES:
         assert_obeys(drawn_gangs(seed), policy)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", [51, 119, 143])
 @pytest.mark.parametrize("policy", ["FIFO", "MaxMin"])
 def test_a_team_gets_its_gang_where_no_order_of_all_jobs_leaves_room(seed: int, policy: str) -> None:

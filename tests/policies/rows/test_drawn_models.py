@@ -44,6 +44,7 @@ def test_all_worlds_and_rules_are_drawn() -> None:
     assert {rule for one in models for rule in one.rules} == set(RULES)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", range(0, SEEDS, 7))
 def test_the_check_agrees_with_the_model(seed: int) -> None:
     """A solver's plan breaks no rule and costs what the numbers say; all jobs on one node break one."""
@@ -55,6 +56,7 @@ def test_the_check_agrees_with_the_model(seed: int) -> None:
     assert broken_rules(one, [(job, one.nodes[0], *places[0][2:]) for job in one.jobs])
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", [0, 6, 12, 18, 24, 26, 33, 43, 51])
 def test_every_policy_obeys(seed: int) -> None:
     assert_all_obey(seed)

@@ -55,6 +55,7 @@ def test_all_rules_are_drawn_and_most_bind(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(broken) > SEEDS / 2
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("seed", range(0, SEEDS, 3))
 def test_every_policy_obeys(seed: int) -> None:
     assert_all_obey(seed)

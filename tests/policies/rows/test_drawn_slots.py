@@ -82,6 +82,7 @@ def test_without_rows_asked_plans_break_rules(monkeypatch: pytest.MonkeyPatch) -
     assert broken > SEEDS / 2
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 5, 8, 9, 13, 15])
 def test_every_policy_obeys(seed: int) -> None:
     assert_all_obey(seed)

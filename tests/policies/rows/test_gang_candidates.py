@@ -153,6 +153,7 @@ def state(guard: RowGuard) -> list[list[float]]:
     return [arrays.bounds.tolist(), arrays.sums.tolist(), arrays.infinite.tolist(), arrays.queued.tolist()]
 
 
+@pytest.mark.quick(100)
 @pytest.mark.parametrize("seed", range(250))
 def test_nodes_are_found_as_near_as_rows_allow(seed: int) -> None:
     one = Drawn(seed)

@@ -60,7 +60,7 @@ def test_solvers_begin_from_a_schedule(solver: str) -> None:
     problem = grounded(project(30, 200, 3))
     point = list_schedule(problem, HeuristicBudget(60))
     assert point is not None
-    solved = solve_problem(problem, solver, SolveOptions(time_limit=6))
+    solved = solve_problem(problem, solver, SolveOptions(time_limit=3))
     assert solved.point is not None
     assert solved.objective is not None
     assert solved.objective <= problem.objectives[0].value(point)

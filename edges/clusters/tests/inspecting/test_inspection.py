@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from made_history import made_history
 
+from gsdsl_clusters.inspecting import starts
 from gsdsl_clusters.inspecting.blocking import blocking_jobs
 from gsdsl_clusters.inspecting.inspection import inspect
 from gsdsl_clusters.inspecting.load import load_by, load_by_type
@@ -36,6 +37,12 @@ EASY = QueueOrder(False, QueueRule.EASY)
 @pytest.fixture(scope="module")
 def history() -> ClusterSnapshot:
     return made_history(3, jobs=300, nodes=3)
+
+
+@pytest.fixture(autouse=True)
+def few_futures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the starts these tests read no times: few drawn futures do."""
+    monkeypatch.setattr(starts, "MOST_DRAWS", starts.LEAST_DRAWS)
 
 
 def test_load_equals_sums_over_jobs(history: ClusterSnapshot) -> None:
