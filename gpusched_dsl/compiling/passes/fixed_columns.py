@@ -39,6 +39,11 @@ class FixedColumns:
             for f in problem.column_families
             if (count := int(fixed[f.slice].sum()))
         )
+        notes += tuple(
+            Note(self.name, f.name, "never apply", count, rows=-count, span=f.span)
+            for f in problem.constraints
+            if numbers is not None and (count := int((numbers[f.slice] < 0).sum()))
+        )
 
         def recover(point: Floats) -> Floats:
             full = value.copy()

@@ -53,18 +53,18 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Intege
     divisors, span = definition.divisors, definition.span
     columns = builder.columns
     rows = RowBuilder(definition.size).add_affines(every, definition.arguments, 1.0)
-    index = builder.index_of(definition)
+    index, family = builder.index_of(definition), builder.problem.column_family(int(definition.results[0])).name
     if definition.remainder:
         _refuse_endless(analysis, definition)
         times = replace(definition, remainder=False)
         ends = times.image(*analysis.bounds.of(definition.arguments))
-        quotients = builder.add_columns("times", index, *ends, True, times.values, span, doc=definition.name)
+        quotients = builder.add_columns(f"{family}.times", index, *ends, True, times.values, span, doc=definition.name)
         rows.add(every, quotients, -divisors).add(every, definition.results, -1.0)
         builder.bound(definition.results, 0.0, divisors - 1)
-        builder.add_rows("remainder", index, rows.matrix(), rows.side, rows.side, span)
+        builder.add_rows(f"{family}.remainder", index, rows.matrix(), rows.side, rows.side, span)
     else:
         rows.add(every, definition.results, -divisors)
-        builder.add_rows("quotient", index, rows.matrix(), rows.side, rows.side + divisors - 1, span)
+        builder.add_rows(f"{family}.quotient", index, rows.matrix(), rows.side, rows.side + divisors - 1, span)
     builder.remove(definition)
     effect = "an integer quotient, whose remainder is below the divisor"
     builder.notes.append(

@@ -69,7 +69,8 @@ def add_piece_rows(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
         [(every, terms.definition.results[p.entry], np.ones(len(every))), terms.argument_part(p.entry, -p.slope)],
     )
     value = p.value_at(terms.arguments.constants[p.entry])
-    builder.add_rows(f"{terms.name}.pieces", terms.per(p.entry, p.starts), matrix, *terms.sides(value, p.entry))
+    index, span = terms.per(p.entry, p.starts), terms.definition.span
+    builder.add_rows(f"{terms.name}.pieces", index, matrix, *terms.sides(value, p.entry), span)
 
 
 def add_incremental(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
@@ -105,12 +106,12 @@ def add_incremental(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
     builder.add_rows(
         f"{terms.name}.argument", terms.index,
         matrix_of(entries, [terms.argument_part(every, one), (p.entry, filled[at], -width)]),
-        *(p.left[begin] - arguments.constants,) * 2,
+        *(p.left[begin] - arguments.constants,) * 2, terms.definition.span,
     )  # fmt: skip
     builder.add_rows(
         f"{terms.name}.result", terms.index,
         matrix_of(entries, [(every, results, one), (p.entry, filled[at], -width * p.slope)]),
-        *terms.sides(p.value_at(p.left)[begin], every),
+        *terms.sides(p.value_at(p.left)[begin], every), terms.definition.span,
     )  # fmt: skip
     kink_of = per_entry[p.entry] + p.run  # the kink behind each piece's run; the one before it is one less
     _between(builder, terms, "full", at[p.run < np.diff(per_entry)[p.entry]], filled, passed, kink_of, 1.0)
@@ -125,7 +126,8 @@ def _between(
     p, rows, signs = terms.pieces, np.arange(len(chosen), dtype=np.int64), np.full(len(chosen), sign)
     matrix = matrix_of(len(rows), [(rows, filled[chosen], signs), (rows, passed[kink[chosen]], -signs)])
     starts = np.concatenate(([0], np.cumsum(np.bincount(p.entry[chosen], minlength=len(p.starts) - 1))))
-    builder.add_rows(f"{terms.name}.{what}", terms.per(p.entry[chosen], starts), matrix, 0.0, np.inf)
+    index = terms.per(p.entry[chosen], starts)
+    builder.add_rows(f"{terms.name}.{what}", index, matrix, 0.0, np.inf, terms.definition.span)
 
 
 def add_logarithmic(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
@@ -176,16 +178,18 @@ def add_logarithmic(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
     )
     every, one = np.arange(entries, dtype=np.int64), np.ones(entries)
     builder.add_rows(
-        f"{terms.name}.weights", terms.index, matrix_of(entries, [(own, weight, np.ones(len(own)))]), 1.0, 1.0
-    )
+        f"{terms.name}.weights", terms.index, matrix_of(entries, [(own, weight, np.ones(len(own)))]), 1.0, 1.0,
+        terms.definition.span,
+    )  # fmt: skip
     builder.add_rows(
         f"{terms.name}.argument", terms.index,
         matrix_of(entries, [terms.argument_part(every, one), (own, weight, -x)]),
-        *(0.0 - arguments.constants,) * 2,
+        *(0.0 - arguments.constants,) * 2, terms.definition.span,
     )  # fmt: skip
     builder.add_rows(
         f"{terms.name}.result", terms.index,
         matrix_of(entries, [(every, results, one), (own, weight, -y)]), *terms.sides(np.zeros(entries), every),
+        terms.definition.span,
     )  # fmt: skip
     code_before, code_after = (
         gray(p.run[np.where(place == 0, piece, ending)]),
@@ -200,7 +204,8 @@ def add_logarithmic(builder: ProblemBuilder, terms: PiecewiseTerms) -> None:
         on = both == side
         parts = [(row[on], weight[pairs[on]], np.ones(int(on.sum()))), (rows, bit, np.full(len(bit), sign))]
         matrix = matrix_of(len(bit), parts)
-        builder.add_rows(f"{terms.name}.{what}", terms.per(bit_of, bit_starts), matrix, -np.inf, right)
+        index = terms.per(bit_of, bit_starts)
+        builder.add_rows(f"{terms.name}.{what}", index, matrix, -np.inf, right, terms.definition.span)
 
 
 def gray(number: Codes) -> Codes:

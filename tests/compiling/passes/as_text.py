@@ -1,18 +1,36 @@
-"""A problem as readable text, which shows the result of a pass at a glance."""
+"""A problem as readable text, which shows the result of a pass at a glance; `from_text` reads it."""
 
 from __future__ import annotations
 
+import re
+from itertools import groupby
+
+import msgspec
 import numpy as np
 
-from gpusched_dsl.ir.definitions import Affines, Definition, MinMax, Piecewise, Power, Product, Reified, Unary
+from gpusched_dsl.ir.definitions import (
+    Affines,
+    Definition,
+    IntegerQuotient,
+    MinMax,
+    PartialExpectation,
+    Piecewise,
+    Power,
+    Product,
+    QuadraticForm,
+    Reified,
+    Unary,
+)
+from gpusched_dsl.ir.json.laws import law_file
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Matrix, Problem
 
 
-def as_text(problem: Problem) -> str:
+def as_text(problem: Problem, ranges: bool = False) -> str:
     """Objectives, rows (with conditions), definitions and columns, a line each, in the order of the problem.
 
-    Columns that are fixed at 0 and stand nowhere are left out: they were read as others.
+    `ranges`: neighbouring columns of a family with the same bounds share a line, as in `x[1..3] binary`. Columns that
+    are fixed at 0 and stand nowhere are left out: they were read as others.
     """
     names = [entry_name(problem.column_family(j), j) for j in range(problem.columns)]
     lines: list[str] = []
@@ -28,8 +46,21 @@ def as_text(problem: Problem) -> str:
         ]
     gone = (problem.lower == 0) & (problem.upper == 0) & ~_used(problem)
     lines.append("over")
-    lines += [f"  {_column(problem, j, names)}" for j in range(problem.columns) if not gone[j]]
+    columns = [_column(problem, j, names) for j in range(problem.columns) if not gone[j]]
+    lines += [f"  {column}" for column in (_in_ranges(columns) if ranges else columns)]
     return "\n".join(lines) + "\n"
+
+
+def _in_ranges(columns: list[str]) -> list[str]:
+    """Join the lines that differ only in a number as index, which grows by 1."""
+    parts = [re.fullmatch(r"(.*[\[,])(\d+)(\].*)", column) for column in columns]
+    keys = [(m[1], int(m[2]) - at, m[3]) if m else (columns[at],) for at, m in enumerate(parts)]
+    lines = []
+    for _, group in groupby(range(len(columns)), lambda at: keys[at]):
+        first, *rest = group
+        match, last = parts[first], parts[rest[-1]] if rest else None
+        lines.append(f"{match[1]}{match[2]}..{last[2]}{match[3]}" if match and last else columns[first])
+    return lines
 
 
 def _used(problem: Problem) -> np.ndarray:
@@ -84,9 +115,29 @@ def _entry(d: Definition, i: int, names: list[str]) -> str:
             return f"{d.function}({arguments[0]})"
         case Reified():
             return f"[{_between(d.lower[i], arguments[0], d.upper[i])}]"
+        case IntegerQuotient():
+            return f"({arguments[0]}) {'mod' if d.remainder else 'div'} {_number(d.divisors[i])}"
         case Piecewise():
-            return f"curve {d.which[i]} at ({arguments[0]})"
+            return f"curve[{_curve(d, i)}]({arguments[0]})"
+        case QuadraticForm():
+            terms = range(d.pairs.starts[i], d.pairs.starts[i + 1])
+            pairs = [f"{_number(d.pairs.coefficients[k])} #{d.pairs.first[k]} #{d.pairs.second[k]}" for k in terms]
+            return f"quadratic({', '.join(arguments)}) = {' + '.join(pairs)}"
+        case PartialExpectation():
+            law = msgspec.json.encode(law_file(d.laws[d.which[i]])).decode()
+            return f"expected_min({arguments[0]}) with {law}"
     return f"{d.op}({', '.join(arguments)})"
+
+
+def _curve(d: Piecewise, i: int) -> str:
+    """The slope before, the kinks, the slope behind and the error, if there is one."""
+    curves, which = d.curves, int(d.which[i])
+    assert curves is not None
+    part = slice(int(curves.starts[which]), int(curves.starts[which + 1]))
+    kinks = [f"{_number(x)}, {_number(y)}" for x, y in zip(curves.x[part], curves.y[part], strict=True)]
+    error = float(curves.errors[which])
+    ends = _number(curves.slope_before[which]), _number(curves.slope_after[which])
+    return " | ".join((ends[0], *kinks, ends[1], *((f"error {_number(error)}",) if error else ())))
 
 
 def _argument(arguments: Affines, k: int, names: list[str]) -> str:

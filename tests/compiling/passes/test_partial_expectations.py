@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from as_text import as_text
 from brute import apply, assert_same_optimum, optimum, solved
 from drafts import Draft
 from laws import random_law
@@ -14,7 +13,7 @@ from laws import random_law
 from gpusched_dsl.compiling.passes.expectation_curves import curve_of
 from gpusched_dsl.compiling.passes.partial_expectations import PartialExpectations
 from gpusched_dsl.compiling.passes.pipeline import reformulate
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, ReformulatedProblem, Target
+from gpusched_dsl.compiling.passes.steps import INTEGERS, ReformulatedProblem, Target
 from gpusched_dsl.ir.definitions import Curves, Piecewise, complete
 from gpusched_dsl.ir.distributions import (
     Distribution,
@@ -186,18 +185,6 @@ def test_the_error_of_what_a_row_reads_has_no_bound() -> None:
     assert truth <= found <= truth + 1e-2  # chords: what is found keeps the row
 
 
-def test_arguments_that_are_fixed_and_results_nobody_reads() -> None:
-    draft = Draft()
-    x = draft.columns("x", 2, 0, 100, integer=False)
-    g = draft.partial_expectation("g", [{None: 30.0}, x[0], x[1]], [0, 0, 0], [Exponential(40.0)])
-    draft.rows("fixed", [(50.0, x[0], 50.0)])
-    draft.minimize({g[0]: 1, g[1]: 1})
-    reformulated = apply(draft.problem(), PartialExpectations(), MILP)
-    assert reformulated.problem.is_linear
-    assert [n.effect for n in reformulated.notes] == ["constant"]
-    assert solved(reformulated.problem).value == pytest.approx(40 * (2 - np.exp(-0.75) - np.exp(-1.25)))
-
-
 # --- exponentials and squares ----------------------------------------------------------------------------------------
 
 
@@ -261,26 +248,3 @@ def test_no_other_split_of_the_argument_promises_more(name: str) -> None:
         point = complete(after.definitions, point)
         promised = float(after.row_upper[value.first] - (bound.activity(point)[0] - point[1]))
         assert promised <= float(law.partial_expectation(np.array(x + 1))) + 1e-9
-
-
-def test_a_convex_target_takes_the_concave_half_only() -> None:
-    for law in (EXPONENTIAL["plain"], LINEAR["uniform"]):
-        reformulated = apply(problem_of(law, 0.0, 90.0, "minimize").problem(), PartialExpectations(), CONVEX)
-        assert [type(d) for d in reformulated.problem.definitions] == [Piecewise]
-
-
-def test_the_exponential_form_as_text() -> None:
-    draft = Draft()
-    (x,) = draft.columns("x", 1, 0, 100, integer=False)
-    (g,) = draft.partial_expectation("g", [x], [0], [Exponential(40.0)])
-    draft.maximize(g)
-    reformulated = apply(draft.problem(), PartialExpectations(), SMOOTH)
-    text = as_text(reformulated.problem)
-    assert "exp(-0.025 x[1])" in text.replace("*", " ").replace("  ", " ")
-    assert [n.effect for n in reformulated.notes] == ["written with exp"]
-
-
-def test_what_a_target_takes_is_left_alone() -> None:
-    problem = problem_of(EXPONENTIAL["plain"], 0.0, 9.0, "maximize").problem()
-    whole = Target("whole", frozenset({"partial_expectation"}))
-    assert not PartialExpectations().accepts(Analysis(problem), whole)

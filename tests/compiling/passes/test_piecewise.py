@@ -15,8 +15,8 @@ from gpusched_dsl.compiling.passes import piecewise
 from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.piecewise_forms import gray
 from gpusched_dsl.compiling.passes.pipeline import reformulate
-from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Target
-from gpusched_dsl.ir.definitions import Curves, Piecewise
+from gpusched_dsl.compiling.passes.steps import Analysis, Target
+from gpusched_dsl.ir.definitions import Curves
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -212,40 +212,6 @@ def test_the_relaxation_is_the_convex_hull(seed: int, form: str, monkeypatch: py
         made = PiecewiseForms().apply(Analysis(problem), Target("test")).problem
         relaxed = solved(replace(made, integer=np.zeros_like(made.integer)))
         assert relaxed.value == pytest.approx(optimum(problem).value, abs=1e-6)
-
-
-def test_entries_may_have_curves_of_their_own_and_need_different_forms() -> None:
-    straight = ([1.0], [2.0], 3.0, 3.0)
-    bent = ([0.0, 1.0], [0.0, 1.0], 0.0, 0.0)
-    draft = Draft()
-    x = draft.columns("x", 3, -2, 2, integer=False)
-    c = draft.piecewise("c", [x[0], x[1], x[2]], [1, 0, 1], curves(straight, bent))
-    draft.rows("r", [(1, {c[0]: 1, c[1]: 1, c[2]: -1}, 2)])
-    draft.minimize({x[0]: 1, x[1]: -1, x[2]: 0.5})
-    reformulated = assert_same_optimum(draft.problem(), PiecewiseForms())
-    assert [(n.effect, n.entries) for n in reformulated.notes] == [("one row per piece", 1), ("incremental form", 2)]
-    assert "c.pieces[2,1]: -3 x[2] + c[2] = -1" in as_text(reformulated.problem)
-
-
-def test_a_fixed_argument_gives_a_number() -> None:
-    bent = curves(([0.0, 1.0], [0.0, 1.0], 0.0, 0.0))
-    for at in (-1.0, 0.0, 0.5, 1.0, 2.0):
-        draft = Draft()
-        x = draft.columns("x", 1, at, at, integer=False)
-        c = draft.piecewise("c", [x[0]], [0], bent)
-        draft.rows("r", [(-5, c[0], 5)])
-        draft.minimize(c[0])
-        reformulated = assert_same_optimum(draft.problem(), PiecewiseForms())
-        assert not reformulated.problem.integer.any()
-
-
-def test_a_target_with_sets_of_type_sos2_gets_only_what_bends() -> None:
-    bent = curves(([0.0, 1.0], [0.0, 1.0], 0.0, 0.0))
-    straight = curves(([0.0], [0.0], 2.0, 2.0))
-    target = Target("sos", frozenset({INTEGERS, "piecewise"}))
-    left = PiecewiseForms().apply(Analysis(one_term(bent, -2, 2)), target).problem
-    assert [type(d) for d in left.definitions] == [Piecewise]
-    assert not PiecewiseForms().apply(Analysis(one_term(straight, -2, 2)), target).problem.definitions
 
 
 def test_an_argument_without_bounds_is_named() -> None:

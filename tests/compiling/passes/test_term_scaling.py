@@ -62,13 +62,3 @@ def test_rows_and_costs_have_the_same_values() -> None:
         for old, new in zip(problem.objectives, step.problem.objectives, strict=True):
             costs = new.costs(problem.columns) @ after
             assert costs == pytest.approx(old.costs(problem.columns) @ before, rel=1e-12)
-
-
-def test_coefficients_of_at_most_1_stay() -> None:
-    draft = Draft()
-    x = draft.columns("x", 1, 1, 9, integer=False)
-    r = draft.power("r", [{x[0]: 1}], [-1])
-    draft.rows("c", [(-INF, {r[0]: -1, x[0]: 500}, 7)])
-    draft.minimize({r[0]: 1000})
-    problem = draft.problem()
-    assert apply(problem, TermScaling(), TARGET).notes == ()

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
-import pytest
 from as_text import as_text
-from brute import Unsupported, apply, assert_same_optimum
+from brute import assert_same_optimum
 from drafts import Draft
-from random_problems import random_problem
-from test_defined_sums import random_sums
-from test_network_integrality import random_rows, two_families
 
 from gpusched_dsl.compiling.tightening.defined_sums import DefinedSums
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality
 from gpusched_dsl.compiling.tightening.unused_columns import UnusedColumns
-from gpusched_dsl.ir.problem import Problem
 
 TOGETHER = (DefinedSums(), UnusedColumns(), NetworkIntegrality())
 
@@ -47,36 +40,3 @@ over
     assert reformulated.invert(np.array([1.0, 0.0, 1.0])).tolist() == [1, 0, 0, 1, 1, 1]
     assert reformulated.map_start(np.array([1.0, 0.0, 0.0, 1.0, 1.0, 1.0])).tolist() == [1, 0, 1]
     assert [n.pass_name for n in reformulated.notes] == ["defined_sums", "unused_columns"] + ["network_integrality"] * 2
-
-
-def drawn(rng: np.random.Generator) -> Problem:
-    match int(rng.integers(4)):
-        case 0:
-            return random_sums(rng)
-        case 1:
-            return random_rows(rng)
-        case 2:
-            return two_families(rng)
-    return random_problem(rng, binaries=4, whole=1, continuous=1, blocks=int(rng.integers(2)), rows=4)
-
-
-def check(rng: np.random.Generator) -> int:
-    problem = drawn(rng)
-    with suppress(Unsupported):
-        assert_same_optimum(problem, TOGETHER)
-        return len(apply(problem, TOGETHER).notes)
-    return 0
-
-
-@pytest.mark.slow
-def test_same_optimum() -> None:
-    rng = np.random.default_rng(47)
-    assert sum(check(rng) > 1 for _ in range(30)) > 8
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_same_optimum_many(seed: int) -> None:
-    rng = np.random.default_rng(4700 + seed)
-    for _ in range(100):
-        check(rng)

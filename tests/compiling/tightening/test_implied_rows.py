@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 import pytest
-from as_text import as_text
-from brute import Unsupported, apply
-from choices import assert_no_weaker, random_choices
+from choices import assert_no_weaker
 from drafts import Draft, Row
-from random_problems import random_problem
 
 from gpusched_dsl.compiling.tightening.implied_rows import ImpliedRows
 from gpusched_dsl.ir.problem import Problem
@@ -84,50 +79,3 @@ def test_short_rows_go(row: Row, long: Row) -> None:
 )
 def test_rows_that_only_look_like_it_stay(row: Row, long: Row) -> None:
     assert kept(row, long) == [0, 1]
-
-
-def test_chains_end_in_a_row_that_stays() -> None:
-    reformulated = apply(
-        stated((-INF, {0: 1, 3: -1}, 0), (-INF, {0: 1, 1: 1, 3: -1}, 0), (-INF, SUM, 0)), ImpliedRows()
-    )
-    assert as_text(reformulated.problem).splitlines()[1] == "  r[3]: x[1] + x[2] + x[3] - z[1] <= 0"
-    assert reformulated.problem.rows == 1
-    assert reformulated.rows is not None
-    assert reformulated.rows.tolist() == [-1, -1, 0]
-    assert [(n.term, n.entries, n.rows) for n in reformulated.notes] == [("r", 2, -2)]
-
-
-def test_rows_with_conditions_and_definitions_stay_and_imply_nothing() -> None:
-    draft = Draft()
-    x = draft.columns("x", 4)
-    m = draft.largest("m", [[x[2], x[3]]])
-    draft.rows("long", [(-INF, {x[0]: 1, x[1]: 1, x[2]: -1}, 0)], when=(x[3], True))
-    draft.rows("read", [(-INF, {x[0]: 1, x[1]: 1, m[0]: -1}, 0)])
-    draft.rows("short", [(-INF, {x[0]: 1, x[2]: -1}, 0), (-INF, {x[0]: 1, m[0]: -1}, 0)])
-    assert apply(draft.problem(), ImpliedRows()).notes == ()
-    for when in ((x[3], True), None):
-        draft = Draft()
-        x = draft.columns("x", 4)
-        draft.rows("long", [(-INF, {x[0]: 1, x[1]: 1, x[2]: -1}, 0)], when)
-        draft.rows("short", [(-INF, {x[0]: 1, x[2]: -1}, 0)])
-        assert len(apply(draft.problem(), ImpliedRows()).notes) == (when is None)
-
-
-def check(rng: np.random.Generator) -> int:
-    problem = random_choices(rng) if rng.random() < 0.6 else random_problem(rng, blocks=1, rows=9)
-    with suppress(Unsupported):
-        return bool(assert_no_weaker(problem, ImpliedRows(), same=problem.is_linear).notes)
-    return 0
-
-
-def test_same_points() -> None:
-    rng = np.random.default_rng(12)
-    assert sum(check(rng) for _ in range(20)) > 5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_same_points_many(seed: int) -> None:
-    rng = np.random.default_rng(7100 + seed)
-    for _ in range(100):
-        check(rng)

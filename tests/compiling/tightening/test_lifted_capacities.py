@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 import pytest
 from as_text import as_text
-from brute import Unsupported, apply
-from choices import assert_no_weaker, random_choices, relaxed
+from choices import assert_no_weaker
 from drafts import Affine, Draft, Row
 
 import gpusched_dsl as gs
@@ -37,15 +34,6 @@ def lifted(problem: Problem) -> str:
     reformulated = assert_no_weaker(problem, LiftedCapacities())
     row = next(line for line in as_text(reformulated.problem).splitlines() if line.startswith("  room"))
     return row.removeprefix("  room[1]: ")
-
-
-def test_a_capacity_is_there_only_with_its_column() -> None:
-    problem = with_capacity((-INF, {0: 2, 1: 2, 2: 3}, 4))
-    reformulated = assert_no_weaker(problem, LiftedCapacities())
-    assert as_text(reformulated.problem).splitlines()[4] == "  room[1]: 2 x[1] + 2 x[2] + 3 x[3] - 4 y[1] <= 0"
-    assert [(n.term, n.entries, n.rows, n.columns) for n in reformulated.notes] == [("room", 1, 0, 0)]
-    assert reformulated.rows is None
-    assert relaxed(reformulated.problem).value > relaxed(problem).value + 0.5
 
 
 @pytest.mark.parametrize(
@@ -94,16 +82,6 @@ def test_of_several_columns_the_one_with_the_fewest_links() -> None:
     assert lifted(with_capacity((-INF, {0: 2, 1: 2, 2: 3}, 4), links)).endswith("- 4 w[1] <= 0")
 
 
-def test_conditions_and_definitions_are_left_alone() -> None:
-    draft = Draft()
-    x, y = draft.columns("x", 3), draft.columns("y", 2)
-    read = draft.largest("read", [[x[2], y[1]]])[0]
-    draft.rows("link", [(-INF, {c: 1, y[0]: -1}, 0) for c in x] + [(-INF, {c: 1, read: -1}, 0) for c in x])
-    draft.rows("when", [(-INF, {x[0]: 1, x[1]: 1}, 1)], when=(y[1], True))
-    draft.rows("read", [(-INF, {x[0]: 1, x[2]: 1}, 1)])
-    assert apply(draft.problem(), LiftedCapacities()).notes == ()
-
-
 MODEL = """
 model M {
   set Jobs; set Nodes;
@@ -138,22 +116,3 @@ def test_a_row_of_a_block_gets_no_column_from_outside() -> None:
         problem = gs.compile(text)
         step = LiftedCapacities().apply(Analysis(problem, swept=True), Target("test"))
         assert {n.term for n in step.notes} == terms
-
-
-def check(rng: np.random.Generator) -> int:
-    with suppress(Unsupported):
-        return bool(assert_no_weaker(random_choices(rng, penalties=1), LiftedCapacities()).notes)
-    return 0
-
-
-def test_same_optimum_and_no_weaker() -> None:
-    rng = np.random.default_rng(14)
-    assert sum(check(rng) for _ in range(15)) > 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_same_optimum_and_no_weaker_many(seed: int) -> None:
-    rng = np.random.default_rng(7300 + seed)
-    for _ in range(100):
-        check(rng)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from brute import apply, assert_same_optimum, dense, optimum
-from drafts import Affine, Draft
+from drafts import Draft
+from random_rows import random_rows, two_families
 
 from gpusched_dsl.compiling.tightening.network_integrality import NetworkIntegrality, network_columns
 from gpusched_dsl.ir.definitions import Affines
@@ -56,30 +56,6 @@ def test_sides_must_be_whole() -> None:
     assert left_whole(planning((1.5, INF))) == list(range(8))
 
 
-def test_nothing_is_whole_any_more_where_the_network_is_all_there_is() -> None:
-    draft = Draft()
-    x = draft.columns("x", 4, 0, 3)
-    draft.rows("from", [(2, {x[0]: 1, x[1]: 1}, 2), (3, {x[2]: 1, x[3]: 1}, 3)])
-    draft.rows("to", [(-INF, {x[0]: 1, x[2]: 1}, 4), (-INF, {x[1]: 1, x[3]: 1}, 2)])
-    draft.minimize({x[0]: 3, x[1]: 1, x[2]: 2, x[3]: 2})
-    problem = draft.problem()
-    assert left_whole(problem) == []
-    assert_same_optimum(problem, NetworkIntegrality())
-
-
-def test_an_odd_cycle_is_no_network() -> None:
-    draft = Draft()
-    x = draft.columns("x", 3)
-    pairs = [(-INF, {x[a]: 1.0, x[b]: 1.0}, 1.0) for a, b in combinations(range(3), 2)]
-    draft.rows("pairs", pairs)
-    draft.maximize(dict.fromkeys(x, 1.0))
-    problem = draft.problem()
-    assert left_whole(problem) == [0, 1, 2]
-    naive = replace(problem, integer=np.zeros(3, dtype=bool))
-    assert solve_problem(naive).objective == pytest.approx(1.5)
-    assert optimum(problem).value == 1
-
-
 def test_continuous_columns_must_belong_to_the_network() -> None:
     def built(**continuous: float) -> Problem:
         draft = Draft()
@@ -108,35 +84,6 @@ def test_several_objectives_and_nonlinear_problems_are_left_alone() -> None:
 
 
 # --- random rows ---------------------------------------------------------------------------------------------------
-
-
-def random_rows(rng: np.random.Generator, rows: int = 4, columns: int = 6) -> Problem:
-    """Rows with few entries, mostly 1 or -1, over 0/1 columns and one count; now and then one over all of them."""
-    draft = Draft()
-    x, n = draft.columns("x", columns), draft.columns("n", 1, 0, 2)
-    y = draft.columns("y", 1, 0, 2, integer=False)
-    signs = [1.0] if rng.random() < 0.4 else [1.0, 1.0, -1.0]
-    entries: list[dict[int, float]] = [{} for _ in range(rows)]
-    for c in x:
-        for r in rng.choice(rows, min(rows, int(rng.choice([1, 2, 2, 2, 2, 3]))), replace=False):
-            entries[int(r)][c] = float(rng.choice(signs))
-    if rng.random() < 0.3:
-        entries[int(rng.integers(rows))][int(rng.choice(x))] = 2.0
-    if rng.random() < 0.5:
-        some = x if rng.random() < 0.5 else sorted(set(entries[0]) | set(entries[1]))
-        sign = float(rng.choice([1, -1]))
-        entries.append(dict.fromkeys(some, sign))
-    for number, body in enumerate(entries):
-        if rng.random() < 0.3:
-            body[n[0]] = float(rng.choice([-2, -1, 1]))
-        if rng.random() < 0.1:
-            body[y[0]] = float(rng.choice([-1, 1, 0.5]))
-        side = float(rng.integers(0, 3)) if rng.random() < 0.9 else 1.5
-        sides = [(-INF, side), (-side, INF), (-1, side), (side, side)][int(rng.choice(4, p=[0.5, 0.2, 0.2, 0.1]))]
-        draft.rows(f"r{number}", [(sides[0], body, sides[1])])
-    costs: dict[int | None, float] = {c: float(rng.integers(-5, 8)) for c in [*x, *n, *y]}
-    draft.minimize(costs, "maximize")
-    return draft.problem()
 
 
 def is_totally_unimodular(matrix: np.ndarray) -> bool:
@@ -187,36 +134,6 @@ def test_random_rows_many(seed: int) -> None:
     rng = np.random.default_rng(4300 + seed)
     for _ in range(100):
         check(rng)
-
-
-def laminar(rng: np.random.Generator, columns: Sequence[int]) -> list[dict[int, float]]:
-    """Rows that are disjoint or nested, each with one sign."""
-    found: list[dict[int, float]] = []
-
-    def split(some: list[int]) -> None:
-        if rng.random() < 0.8:
-            found.append(dict.fromkeys(some, float(rng.choice([1, -1]))))
-        if len(some) > 1 and rng.random() < 0.85:
-            at = int(rng.integers(1, len(some)))
-            split(some[:at])
-            split(some[at:])
-
-    split([int(c) for c in rng.permutation(columns)])
-    return found[:4]
-
-
-def two_families(rng: np.random.Generator) -> Problem:
-    draft = Draft()
-    x, n = draft.columns("x", 6), draft.columns("n", 1, 0, 3)
-    for number, rows in enumerate((laminar(rng, x), laminar(rng, x))):
-        made: list[tuple[float, Affine, float]] = []
-        for body in rows:
-            low = float(rng.integers(-3, 1))
-            made.append((low, {**body, n[0]: float(rng.integers(-1, 2))}, low + float(rng.integers(1, 4))))
-        if made:
-            draft.rows(f"family{number}", made)
-    draft.minimize({c: float(rng.integers(-4, 5)) for c in [*x, *n]})
-    return draft.problem()
 
 
 def check_two_families(rng: np.random.Generator) -> int:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 import pytest
-from brute import Unsupported
-from choices import assert_no_weaker, random_choices, relaxed
+from choices import random_choices, relaxed
 from drafts import Draft
 
 import gpusched_dsl as gs
@@ -96,24 +93,3 @@ def test_a_start_goes_through(printed: Problem) -> None:
     again = solve_problem(printed, start=first.point)
     assert again.objectives[0].value == pytest.approx(first.objectives[0].value)
     first.close(), again.close()
-
-
-def check(rng: np.random.Generator) -> int:
-    problem = random_choices(rng)
-    with suppress(Unsupported):
-        passes = [HERE[k] for k in rng.permutation(len(HERE))]
-        return bool(assert_no_weaker(problem, passes).notes) and bool(assert_no_weaker(problem, TIGHTENINGS).notes)
-    return 0
-
-
-def test_same_optimum_in_any_order() -> None:
-    rng = np.random.default_rng(15)
-    assert sum(check(rng) for _ in range(8)) > 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_same_optimum_in_any_order_many(seed: int) -> None:
-    rng = np.random.default_rng(7400 + seed)
-    for _ in range(60):
-        check(rng)
