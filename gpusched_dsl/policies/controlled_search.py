@@ -35,7 +35,7 @@ def run(
     tell: Callable[[int, float], None] | None = None,
     seconds: float | None = None,
     guard: RowGuard | None = None,
-) -> SearchResult:
+) -> SearchResult[Schedule]:
     """The best schedule found. Jobs that `initial` runs stay where they are; with a seed the result is always the same.
 
     It obeys the rows of `guard`. Controllers cannot share these: one plans for all then.
@@ -68,14 +68,12 @@ def run(
     terms = price_by_term(work, elite[0], PRICES[settings.price])
     for plan in elite:
         verify(work, plan)
-    compile_seconds = ready_seconds() - ready
     return SearchResult(
         elite,
         iterations=min((found.iterations for found in done), default=0),
         stopped=any(found.stopped for found in done),
         terms=terms,
-        seconds=time.perf_counter() - began - compile_seconds,
-        compile_seconds=compile_seconds,
+        compile_seconds=ready_seconds() - ready,
     )
 
 
@@ -84,8 +82,8 @@ def _search_in_threads(
     settings: SearchSettings,
     streams: Sequence[np.random.SeedSequence],
     stop: Callable[[], bool],
-) -> list[SearchResult]:
-    def one(group: Group, stream: np.random.SeedSequence) -> SearchResult:
+) -> list[SearchResult[Schedule]]:
+    def one(group: Group, stream: np.random.SeedSequence) -> SearchResult[Schedule]:
         return search(group.work, group.instructions, settings, np.random.default_rng(stream), group.start, stop)
 
     with ThreadPoolExecutor(settings.threads) as threads:
@@ -99,7 +97,7 @@ def _search_on(
     streams: Sequence[np.random.SeedSequence],
     stop: Callable[[], bool],
     seconds: float | None,
-) -> list[SearchResult]:
+) -> list[SearchResult[Schedule]]:
     """Search on workers. A controller whose worker had no time has its first pass. Raises DiagnosticError."""
     until = None if seconds is None else time.time() + seconds
 
@@ -113,7 +111,7 @@ def _search_on(
         Work.of(SEARCH, task_bytes(GroupTask(group, asdict(settings), stream, until)))
         for group, stream in zip(groups, streams, strict=True)
     ]
-    found: dict[str, SearchResult] = {}
+    found: dict[str, SearchResult[Schedule]] = {}
     for done in engine.run(SEARCH, work, ends):
         if isinstance(done.result, Failure):
             again, more_memory = "solve without `--engine`", "start fewer workers with `--workers`"

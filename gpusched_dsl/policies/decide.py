@@ -118,7 +118,7 @@ def _decide(
     if running is not None and any(rule.name == "running" for rule in policy.keep):
         initial = schedule_from(cluster, running)
 
-    def run_with(guard: RowGuard | None, lines: Instructions, once: bool) -> SearchResult:
+    def run_with(guard: RowGuard | None, lines: Instructions, once: bool) -> SearchResult[Schedule]:
         begins = initial
         if asked.placed is not None:
             begins = empty_schedule(cluster.work) if initial is None else copy_of(initial)
@@ -129,7 +129,7 @@ def _decide(
         effort = replace(settings, iterations=0, moves=()) if once else settings
         return run(cluster.work, lines, effort, seed, begins, stop or never, tell, seconds, guard)
 
-    def on_nodes_as_before(found: SearchResult) -> SearchResult:
+    def on_nodes_as_before(found: SearchResult[Schedule]) -> SearchResult[Schedule]:
         moved = copy_of(found.schedule)
         relabel_schedule(cluster.work, moved, schedule_from(cluster, running or {}))
         return replace(found, elite=[moved, *found.elite[1:]])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
@@ -49,25 +49,28 @@ def never() -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The schedules of a search, the cheapest first.
+_Schedule = TypeVar("_Schedule")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SearchResult(Generic[_Schedule]):
+    """The schedules of a search or of rules, the cheapest first.
 
     `iterations`: drawn passes done, in the group that did the fewest. `stopped`: it was asked to end early. `terms` are
     those of the price of the first schedule (lateness, postponement, idle GPUs, running costs, in money), None where
-    nothing was priced. `seconds` are those of the run without those in which it waited for kernels to be compiled or
-    loaded, `compile_seconds`.
+    nothing was priced. `compile_seconds` are those in which it waited for kernels to be compiled or loaded. `unproven`
+    counts the slots whose serving nodes may not be the cheapest ones.
     """
 
-    elite: Sequence[Schedule]
+    elite: Sequence[_Schedule]
     iterations: int = 0
     stopped: bool = False
     terms: Floats | None = None
-    seconds: float = 0.0
     compile_seconds: float = 0.0
+    unproven: int = 0
 
     @property
-    def schedule(self) -> Schedule:
+    def schedule(self) -> _Schedule:
         """The best schedule."""
         return self.elite[0]
 
@@ -86,7 +89,7 @@ def search(
     stop: Callable[[], bool],
     tell: Callable[[int, float], None] | None = None,
     guard: RowGuard | None = None,
-) -> SearchResult:
+) -> SearchResult[Schedule]:
     """Passes and moves for one controller; pass 0 is done even if the run is to stop at once.
 
     All of them obey the rows of `guard`.

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.online.loops.branching import Loop, run_until
 from gpusched_dsl.online.loops.slots import SlotLoop
@@ -25,8 +25,8 @@ class Moment:
 
     instance: Instance
     part: InstanceView
-    values: Mapping[str, VariableValues]
-    running: Mapping[str, VariableValues] | None
+    values: PlanValues
+    running: PlanValues | None
     step: RunStep
     number: int
     now: float  # in the unit of the world's clock

@@ -10,7 +10,7 @@ import numpy as np
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.gangs import gang_order
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.checked_online import CHANGES
@@ -35,7 +35,7 @@ class PlanningResult:
     instance: Instance
     part: InstanceView
     reader: AllocationReader
-    running: Mapping[str, VariableValues] | None
+    running: PlanValues | None
     why: tuple[str, ...]
     failure: DiagnosticError | None
     plan_seconds: float

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked import TypedLaw
@@ -27,7 +26,7 @@ from gpusched_dsl.policies.plan import Plan
 class _GivenPlan:
     """A planner with one plan."""
 
-    plan_values: Mapping[str, VariableValues]
+    plan_values: PlanValues
     name: str = "given"
 
     def plan(self, request: PlanningRequest) -> Plan:
@@ -42,7 +41,7 @@ class _GivenPlan:
 
 def forked_cost(
     loop: EventLoop,
-    values: Mapping[str, VariableValues],
+    values: PlanValues,
     planner: Planner,
     future: SimulatedFuture,
     terminal: TerminalValue,

@@ -6,13 +6,11 @@ to rounding, where `obstacles.py` has no reason against it and the keys of the p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Floats, Ints
 from gpusched_dsl.language.checked_policy import ARRIVED, ATTAINED, CheckedPolicy
@@ -134,12 +132,12 @@ class LightRollout:
         if not np.allclose(due[known], expected[known], rtol=1e-6, atol=1e-6):
             raise NotOnArrays("the time until a job is due does not depend on its arrival through a `carry`")
 
-    def cost(self, values: Mapping[str, VariableValues]) -> FutureCost:
+    def cost(self, values: PlanValues) -> FutureCost:
         """Simulate a plan, in codes of the instance of the present jobs, and all later ones."""
         with np.errstate(all="ignore"):
             return LightLoop(self, *self.places(values)).cost()
 
-    def places(self, values: Mapping[str, VariableValues]) -> tuple[Ints, Ints]:
+    def places(self, values: PlanValues) -> tuple[Ints, Ints]:
         """Return the node and the way of each job in a plan, NONE for jobs that wait."""
         chosen = values[self.cluster.placement.variable]
         return chosen_ways(self.cluster, tuple(column[chosen.values > 0.5] for column in chosen.codes))
@@ -148,7 +146,7 @@ class LightRollout:
 class LightVariedRollout:
     """Rollouts of one future by variations of one policy, for the present jobs; `values` is the plan that runs."""
 
-    def __init__(self, rollout: LightRollout, values: Mapping[str, VariableValues] | None) -> None:
+    def __init__(self, rollout: LightRollout, values: PlanValues | None) -> None:
         self.rollout = rollout
         work, count = rollout.cluster.work, rollout.future.count
         self.node, self.way = np.full(count, NONE), np.full(count, NONE)
@@ -162,7 +160,7 @@ class LightVariedRollout:
         with np.errstate(all="ignore"):
             return self._first_plan(variation).cost()
 
-    def plan(self, variation: Variation) -> Mapping[str, VariableValues]:
+    def plan(self, variation: Variation) -> PlanValues:
         with np.errstate(all="ignore"):
             first = self._first_plan(variation).world
         cluster = self.rollout.cluster

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.data.slicing import InstanceView
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
+from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.language.checked_policy import CheckedPortfolio
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -63,7 +63,7 @@ class RunOutlook:
         """Return whether further jobs are expected to arrive."""
         return expects_arrivals(self.loop.world)
 
-    def cost(self, values: Mapping[str, VariableValues], planner: Planner, future: SimulatedFuture) -> FutureCost:
+    def cost(self, values: PlanValues, planner: Planner, future: SimulatedFuture) -> FutureCost:
         """Simulate a plan with all later plans by `planner`; see `Outlook`."""
         light = self._light(planner, future)
         if light is not None:
@@ -74,7 +74,7 @@ class RunOutlook:
         return forked_cost(self._loop_of(future), values, planner, future, self._terminal)
 
     def varied(
-        self, running: Mapping[str, VariableValues] | None, planner: Planner, future: SimulatedFuture
+        self, running: PlanValues | None, planner: Planner, future: SimulatedFuture
     ) -> LightVariedRollout | None:
         """Return the simulation of variations of a policy; None for policies without rollouts on arrays."""
         light = self._light(planner, future)

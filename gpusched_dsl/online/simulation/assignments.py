@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.units import UNITS, Unit, number_factor
+from gpusched_dsl.online.simulation.job_parts import JobParts
 
 
 @dataclass(frozen=True, eq=False)
-class Allocations:
-    """E running jobs, or nodes of gangs by job, in codes of the complete run. Times are in the unit of the clock.
+class Allocations(JobParts):
+    """The places that a plan gives to E jobs, in codes of the complete run. Times are in the unit of the clock.
 
     `place` is the node, or the type of node where nodes are counted; `kind` the type of the node (the place itself
     where types are not named). `way` are the index codes of the placement's family but for the slot, one row each.
@@ -33,25 +34,11 @@ class Allocations:
     `speed`; `uses` and `rate` are those of its workers on the node.
     """
 
-    job: Ints
-    place: Ints
-    kind: Ints
     slot: Ints
     way: Ints  # (E, indices but for the slot)
     lasts: Floats  # planned time from now to the end (of a slot: its length)
     speed: Floats  # planned work by time; NaN where the block does not state it
-    uses: Floats
-    rate: Floats  # money by time
-    node_price: Floats  # money by time of the whole node
-
     gangs: bool = False
-
-    def take(self, rows: Ints) -> Allocations:
-        names = (name for name in self.__dataclass_fields__ if name != "gangs")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
-
-    def __len__(self) -> int:
-        return len(self.job)
 
 
 class AllocationReader(PlacementEvaluator):

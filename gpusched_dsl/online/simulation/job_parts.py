@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -31,8 +32,9 @@ class JobParts:
     def __len__(self) -> int:
         return len(self.job)
 
-    def take(self, rows: Ints | Bools) -> JobParts:
-        return JobParts(*(getattr(self, f.name)[rows] for f in fields(self)))
+    def take(self, rows: Ints | Bools) -> Self:
+        """Return some rows."""
+        return replace(self, **{name: column[rows] for name, column in vars(self).items() if np.ndim(column)})
 
     def of_jobs(self, jobs: Ints) -> JobParts:
         """Return the rows of some jobs."""

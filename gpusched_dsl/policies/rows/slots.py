@@ -42,8 +42,10 @@ from gpusched_dsl.policies.rows.sides import MOST_PLACES, MovedSides, first_that
 from gpusched_dsl.policies.workload import NONE
 
 if TYPE_CHECKING:
+    from gpusched_dsl.policies.kernels.slotted_cluster import SlottedSchedule
+    from gpusched_dsl.policies.search import SearchResult
     from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance
-    from gpusched_dsl.policies.slotted.planning import Placing, SlottedResult
+    from gpusched_dsl.policies.slotted.planning import Placing
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +61,8 @@ class SlottedPasses:
     store: ValueStore
     limits: MemoryLimits
     placing: Placing
-    place: Callable[[SlottedRows | None, Ints, Running | None], SlottedResult]
-    values: Callable[[SlottedResult], Plan]
+    place: Callable[[SlottedRows | None, Ints, Running | None], SearchResult[SlottedSchedule]]
+    values: Callable[[SearchResult[SlottedSchedule]], Plan]
     starts: bool
 
     @property
@@ -75,7 +77,7 @@ class SlottedPasses:
 
     def run(self, guard: RowGuard, queue: Ints, placed: Running | None) -> Running:
         """Return the places of a plan alone."""
-        plan = self.place(self._rows(guard), queue, placed).plan
+        plan = self.place(self._rows(guard), queue, placed).schedule
         node, slot = np.nonzero(plan.job != NONE)
         job, place = plan.job[node, slot], node * plan.job.shape[1] + slot
         if self.starts:

@@ -33,6 +33,7 @@ from gpusched_dsl.policies.kernels.slotted_guard import ask, ask_one_service_eac
 from gpusched_dsl.policies.kernels.slotted_pools import begin_slot, new_turns, split, take_turns
 from gpusched_dsl.policies.kernels.slotted_rows import SlottedRows, enters, take_single_slots
 from gpusched_dsl.policies.rows.guard import Running
+from gpusched_dsl.policies.search import SearchResult
 from gpusched_dsl.policies.slotted.cheapest import put_cheapest
 
 Stop = Callable[[], bool]
@@ -60,17 +61,6 @@ class Placing:
         )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class SlottedResult:
-    """`unproven` counts the slots whose serving nodes may not be the cheapest ones; `is_complete`: the run was
-    not stopped before its end.
-    """
-
-    plan: SlottedSchedule
-    unproven: int
-    is_complete: bool
-
-
 def make_plan(
     cluster: SlottedCluster,
     guard: Guard,
@@ -79,7 +69,7 @@ def make_plan(
     stop: Stop | None = None,
     rows: SlottedRows | None = None,
     placed: Running | None = None,
-) -> SlottedResult:
+) -> SearchResult[SlottedSchedule]:
     """Compute a plan by the rules of a policy; equal calls return equal plans. No job starts where `rows` refuse it.
 
     The jobs of `placed` have their slots before all others, where loads and `rows` allow them.
@@ -102,13 +92,13 @@ def make_plan(
     if placing.rule == "cheapest_block":
         for job in cluster.order.tolist():
             if stop is not None and stop():
-                return SlottedResult(plan, unproven, False)
+                return SearchResult([plan], stopped=True, unproven=unproven)
             if plan.node[job] < 0 and put_cheapest(cluster, plan, state, job, singly=placing.singly, rows=rows) >= 0:
                 update_guard(job, int(cluster.first[job]))
     turns = new_turns(cluster, len(serving.load)) if placing.rule == "by_performance" else None
     for h in range(slots):
         if stop is not None and stop():
-            return SlottedResult(plan, unproven, False)
+            return SearchResult([plan], stopped=True, unproven=unproven)
         if serving.kind == CHEAPEST:
             unproven += not _cheapest(cluster, serving, plan, state, h)
         if turns is not None:
@@ -128,7 +118,7 @@ def make_plan(
         elif serving.kind == POOLS:
             assert turns is not None, "pools are formed in turns"
             split(cluster, serving, plan, state, turns, h)
-    return SlottedResult(plan, unproven, True)
+    return SearchResult([plan], unproven=unproven)
 
 
 def _put_placed(

@@ -21,10 +21,11 @@ from gpusched_dsl.policies.node_kinds import position_of
 from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.rows.guard import Running
 from gpusched_dsl.policies.rows.slots import SlottedPasses, slotted_plan_that_obeys
+from gpusched_dsl.policies.search import SearchResult
 from gpusched_dsl.policies.slotted.instance_reader import SlottedInstance, read_instance
 from gpusched_dsl.policies.slotted.meaning import slot_is_start
 from gpusched_dsl.policies.slotted.plan_values import PlanEvaluator
-from gpusched_dsl.policies.slotted.planning import Placing, SlottedResult, make_plan
+from gpusched_dsl.policies.slotted.planning import Placing, make_plan
 
 
 def run_slotted(
@@ -43,22 +44,22 @@ def run_slotted(
 
     placing = Placing.of(policy.place)
 
-    def placed_with(rows: SlottedRows | None, order: Ints, placed: Running | None) -> SlottedResult:
+    def placed_with(rows: SlottedRows | None, order: Ints, placed: Running | None) -> SearchResult[SlottedSchedule]:
         cluster = instance.cluster._replace(order=order)
         return make_plan(cluster, instance.guard, instance.serving, placing, stop, rows, placed)
 
-    def values_of(result: SlottedResult) -> Plan:
+    def values_of(result: SearchResult[SlottedSchedule]) -> Plan:
         assert policy.slots is not None
         found = _Values(policy, store, limits)
-        found.add(*_of_jobs(policy, instance, result.plan, starts=starts))
+        found.add(*_of_jobs(policy, instance, result.schedule, starts=starts))
         if policy.slots.serve is not None:
-            found.add(*_of_services(policy.slots.serve, instance, result.plan))
+            found.add(*_of_services(policy.slots.serve, instance, result.schedule))
         for fix in policy.slots.fixes:
             found.fix(fix)
         return Plan(
             found.values,
             statistics=_statistics(instance, result, found),
-            stopped=not result.is_complete,
+            stopped=result.stopped,
             outside=found.outside,
         )
 
@@ -109,9 +110,9 @@ def _of_services(loads: CheckedLoads, instance: SlottedInstance, plan: SlottedSc
     )
 
 
-def _statistics(instance: SlottedInstance, result: SlottedResult, found: _Values) -> dict[str, float]:
+def _statistics(instance: SlottedInstance, result: SearchResult[SlottedSchedule], found: _Values) -> dict[str, float]:
     """Count what went wrong: values without a variable are of jobs that train when they must have ended."""
-    plan, cluster = result.plan, instance.cluster
+    plan, cluster = result.schedule, instance.cluster
     return {
         "jobs_not_started": float((plan.node < 0).sum()),
         "jobs_beyond_the_last_slot": float(((plan.node >= 0) & (plan.last >= plan.job.shape[1])).sum()),

@@ -33,7 +33,7 @@ def test_first_in_first_out(kind: int) -> None:
     for seed in SEEDS:
         case = random_case(seed)
         cluster = case.cluster(np.zeros(case.length.shape))
-        found = make_plan(cluster, case.guard(kind), case.serving(EQUAL), Placing("start_now", True, True)).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(EQUAL), Placing("start_now", True, True)).schedule
         holds(case, found, fifo(case, kind))
         for h in range(case.slots):
             training = found.job[:, h] >= 0
@@ -49,7 +49,7 @@ def test_least_energy_beside_cheapest_nodes(kind: int) -> None:
     for seed in SEEDS:
         case = random_case(seed)
         key = case.length * case.power
-        found = make_plan(case.cluster(key), case.guard(kind), case.serving(CHEAPEST), Placing("start_now")).plan
+        found = make_plan(case.cluster(key), case.guard(kind), case.serving(CHEAPEST), Placing("start_now")).schedule
         serving = [{k for k in range(case.nodes) if found.share[:, k, h].any()} for h in range(case.slots)]
         holds(case, found, eprons(case, kind, key, serving))
 
@@ -60,7 +60,7 @@ def test_worst_off_first(kind: int) -> None:
     for seed in SEEDS:
         case = random_case(seed)
         cluster = case.cluster(case.length.astype(np.float64))
-        found = make_plan(cluster, case.guard(kind), case.serving(POOLS), Placing("by_performance")).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(POOLS), Placing("by_performance")).schedule
         run, pools = pa_mbt(case, kind)
         holds(case, found, run)
         for h in range(case.slots):
@@ -83,7 +83,7 @@ def test_cheapest_slots_ahead(kind: int, singly: bool) -> None:
         key = case.price[None, None, :] * case.power[:, :, None]
         cluster = case.cluster(key, until_due=True)
         placing = Placing("cheapest_block", singly=singly)
-        found = make_plan(cluster, case.guard(kind), case.serving(UNSERVED), placing).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(UNSERVED), placing).schedule
         assert plan_of(found) == valley(case, kind, key, singly)
 
 
@@ -93,8 +93,8 @@ def test_more_seeds() -> None:
         case = random_case(seed)
         kind = seed % 4
         cluster = case.cluster(case.length.astype(np.float64))
-        found = make_plan(cluster, case.guard(kind), case.serving(POOLS), Placing("by_performance")).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(POOLS), Placing("by_performance")).schedule
         holds(case, found, pa_mbt(case, kind)[0])
         cluster = case.cluster(np.zeros(case.length.shape))
-        found = make_plan(cluster, case.guard(kind), case.serving(IN_TURN), Placing("start_now", True, True)).plan
+        found = make_plan(cluster, case.guard(kind), case.serving(IN_TURN), Placing("start_now", True, True)).schedule
         holds(case, found, fifo(case, kind))

@@ -24,8 +24,8 @@ def plan(case: Case, placing: Placing, serving: int, guard: int) -> SlottedSched
     key = case.price[None, None, :] * case.power[:, :, None]
     cluster = case.cluster(key, until_due=placing.rule == "cheapest_block")
     found = make_plan(cluster, case.guard(guard), case.serving(serving), placing)
-    assert found.is_complete
-    return found.plan
+    assert not found.stopped
+    return found.schedule
 
 
 @pytest.mark.quick(3)
@@ -68,5 +68,5 @@ def test_a_stopped_run_tells_so() -> None:
     case = random_case(3)
     cluster = case.cluster(np.zeros(case.length.shape))
     found = make_plan(cluster, case.guard(0), case.serving(EQUAL), Placing("start_now"), stop=lambda: True)
-    assert not found.is_complete
-    assert (found.plan.node < 0).all()
+    assert found.stopped
+    assert (found.schedule.node < 0).all()
