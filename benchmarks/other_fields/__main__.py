@@ -51,9 +51,27 @@ def main() -> int:
         folder = Path(name)
         for model in arguments.names or MAKERS:
             text = write(model, folder).name
-            subprocess.run([gsdsl, "export", text, "--to", "mps", "-o", f"{model}.mps"], cwd=folder, check=True, capture_output=True)
+            subprocess.run(
+                [gsdsl, "export", text, "--to", "mps", "-o", f"{model}.mps"],
+                cwd=folder,
+                check=True,
+                capture_output=True,
+            )
             limit, threads = str(arguments.time_limit), str(arguments.threads)
-            ours = [gsdsl, "solve", text, "--gap", "0.01%", "-t", limit, "--threads", threads, "--json", "found.json", "-q"]
+            ours = [
+                gsdsl,
+                "solve",
+                text,
+                "--gap",
+                "0.01%",
+                "-t",
+                limit,
+                "--threads",
+                threads,
+                "--json",
+                "found.json",
+                "-q",
+            ]
             ours += arguments.options.split()
             plain = [sys.executable, "-c", PLAIN, f"{model}.mps", limit, threads]
             seconds: tuple[list[float], list[float]] = ([], [])
@@ -64,7 +82,9 @@ def main() -> int:
             found = json.loads((folder / "found.json").read_text(encoding="utf-8"))
             objective, other = found.get("objective"), json.loads(printed.splitlines()[-1])["objective"]
             first, second = (min(each) for each in seconds)
-            print(f"{model:<24} {first:7.2f} {second:7.2f} {first - second:+7.2f}   {objective} {other:.10g}", flush=True)
+            print(
+                f"{model:<24} {first:7.2f} {second:7.2f} {first - second:+7.2f}   {objective} {other:.10g}", flush=True
+            )
     return 0
 
 

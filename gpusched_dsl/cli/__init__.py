@@ -16,6 +16,7 @@ from gpusched_dsl.cli.streams import ClosedOutput, keep_writing, open_closed_str
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from gpusched_dsl.cli.output import Output
 
@@ -86,7 +87,15 @@ def _guard(arguments: list[str]) -> int:
         quiet=options.quiet,
         diagnostics_are_output=options.command == "check",
     )
-    code = _run(options, output, arguments)
+    if options.profile:
+        from gpusched_dsl.cli.phases import show_phases
+        from gpusched_dsl.ir.phases import recorded_phases
+
+        with recorded_phases() as record:
+            code = _run(options, output, arguments)
+        show_phases(record.times(), output)
+    else:
+        code = _run(options, output, arguments)
     output.finish()
     return code
 
@@ -95,6 +104,7 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
     from gpusched_dsl.cli.address_space import explain_failure, refuse_small_space
     from gpusched_dsl.cli.arguments.parser import CommandLineError
     from gpusched_dsl.cli.watchdog import end_watchdog, watch_options
+    from gpusched_dsl.ir.log import log_phase
     from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
     from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
@@ -105,7 +115,9 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
     try:
         if options.command not in WAITING:
             watch_options(options, output)
-        return _command(options.command, options, output)
+        with log_phase("loading the command"):
+            run = _command(options.command)
+        return run(options, output)
     except DiagnosticError as error:
         output.report(error.diagnostics)
         return exits.BAD_INPUT
@@ -138,7 +150,7 @@ def _run(options: argparse.Namespace, output: Output, arguments: list[str]) -> i
         end_watchdog()
 
 
-def _command(name: str, options: argparse.Namespace, output: Output) -> int:
+def _command(name: str) -> Callable[[argparse.Namespace, Output], int]:
     match name:
         case "solve":
             from gpusched_dsl.cli.solve import run
@@ -181,8 +193,8 @@ def _command(name: str, options: argparse.Namespace, output: Output) -> int:
         case _:
             from gpusched_dsl.cli.edges import edge_command
 
-            return edge_command(name)(options, output)
-    return run(options, output)
+            return edge_command(name)
+    return run
 
 
 def _report_usage(error: Exception, arguments: list[str]) -> int:

@@ -10,6 +10,7 @@ from gpusched_dsl.cli import exits
 from gpusched_dsl.cli.instance import permissions, refuse_options
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.paths import gsm_files
+from gpusched_dsl.ir.log import log_phase
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text
@@ -24,9 +25,11 @@ def run(options: argparse.Namespace, output: Output) -> int:
     for path in files:
         before = output.errors
         diagnostics = Diagnostics()
-        workspace = load_workspace(path, diagnostics, allow_outside=options.allow_outside)
+        with log_phase("text and checks"):
+            workspace = load_workspace(path, diagnostics, allow_outside=options.allow_outside)
         if not diagnostics.has_errors:
-            check_all(workspace, diagnostics, allowed, deep)
+            with log_phase("checking with data"):
+                check_all(workspace, diagnostics, allowed, deep)
         output.report(map(_as_error, diagnostics) if options.strict else diagnostics)
         if output.errors == before:
             grounded = ", grounded" if options.deep else ""

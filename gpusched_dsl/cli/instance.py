@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Permissions, check_solv
 from gpusched_dsl.compiling.evaluation.limits import GIB
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import LARGEST_INPUT
+from gpusched_dsl.ir.log import log_phase
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.calendars import START
@@ -84,9 +85,10 @@ def build_problem(
 def open_scenario(options: argparse.Namespace, output: Output) -> SelectedScenario:
     """Return the scenario of a `.gsm` file that the command line selects; report its warnings."""
     start = time.perf_counter()
-    settings = read_settings(options)
-    workspace = read_workspace(Path(options.file), options.allow_outside, output)
-    scenario, warnings = check_solvable(workspace, choose_scenario(workspace, options.scenario), settings)
+    with log_phase("text and checks"):
+        settings = read_settings(options)
+        workspace = read_workspace(Path(options.file), options.allow_outside, output)
+        scenario, warnings = check_solvable(workspace, choose_scenario(workspace, options.scenario), settings)
     output.report(warnings)
     return SelectedScenario(
         workspace=workspace,

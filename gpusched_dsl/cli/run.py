@@ -26,6 +26,7 @@ from gpusched_dsl.cli.progress import ProgressMonitor, leave, watch_progress
 from gpusched_dsl.cli.tables import show_with_note
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.ir.contradiction import CODE
+from gpusched_dsl.ir.log import log_phase
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.text.numbers import count_text, number_text, seconds_text, with_unit
 from gpusched_dsl.language.workspace import Workspace, load_workspace
@@ -57,7 +58,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     methods = options.methods or (options.method,)
     _check(options, methods)
     diagnostics = Diagnostics()
-    workspace = load_workspace(Path(options.file), diagnostics, allow_outside=options.allow_outside)
+    with log_phase("text and checks"):
+        workspace = load_workspace(Path(options.file), diagnostics, allow_outside=options.allow_outside)
     diagnostics.raise_if_errors()
     output.report(diagnostics)
     config = run_config(options)
@@ -65,7 +67,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if STDOUT in (options.json, options.csv, options.html):
         output.only_diagnostics()
     watch = RunProgressMonitor(output.note)
-    with watch_progress(output, show=output.shows_progress, watch=watch):
+    with watch_progress(output, show=output.shows_progress, watch=watch), log_phase("the run"):
         stop, tell, begin = watch.wants_to_stop, watch.observe, watch.begin
         if options.seeds is None and len(methods) == 1:
             result = run_method(workspace, replace(config, method=methods[0]), stop=stop, tell=tell, note=output.note)

@@ -26,6 +26,7 @@ from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.engines.active import engine_in_use
 from gpusched_dsl.ir.deadline import READING, Deadline
+from gpusched_dsl.ir.log import log_phase
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.scenarios.scenario import scenario_title
 from gpusched_dsl.language.text.numbers import seconds_text
@@ -54,7 +55,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
         _refuse_for_problem(options)
     if options.show and not isinstance(instance, LoadedProblem):
         check_shown(options.show, instance.scenario.model)
-    method.backend()  # starts its process
+    with log_phase("starting the solver"):
+        method.backend()  # starts its process
     if STDOUT in (options.json, options.html):
         output.only_diagnostics()
     listener = _Announcer(options, output, ProgressMonitor(output.note, options.time_limit), method)
@@ -66,10 +68,11 @@ def run(options: argparse.Namespace, output: Output) -> int:
     output.report(result.warnings)
     if use is not None and not use.used:
         output.note(f"no worker was needed: only {DISTRIBUTED} are distributed")
-    show_result(result, output, options.show)
-    show_other_solutions(result, output)
-    output.report(() if result.contradiction is None else (result.contradiction,))
-    _write(result, options, output)
+    with log_phase("printing and writing"):
+        show_result(result, output, options.show)
+        show_other_solutions(result, output)
+        output.report(() if result.contradiction is None else (result.contradiction,))
+        _write(result, options, output)
     result.solved.close()
     return exit_code(result)
 

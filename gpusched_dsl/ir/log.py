@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gpusched_dsl.ir.phases import active_record
+
 NAME = "gpusched_dsl"
 LONG = 1.0  # seconds of a phase that is logged at INFO
 
@@ -28,10 +30,15 @@ def log(text: str, *, important: bool = True) -> None:
 
 @contextmanager
 def log_phase(name: str) -> Iterator[None]:
-    """Write how long the work took, also if it fails."""
+    """Write how long the work took, also if it fails; record it where phases are recorded."""
+    record = active_record()
+    if record is not None:
+        record.enter(name)
     began = time.perf_counter()
     try:
         yield
     finally:
+        if record is not None:
+            record.leave()
         seconds = time.perf_counter() - began
         log(f"{name}: {seconds:.2f} s", important=seconds >= LONG)

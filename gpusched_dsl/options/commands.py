@@ -44,6 +44,7 @@ OUTPUT = (
     OptionRow("color", choice("auto", "always", "never"), "auto", "colours (default: on a terminal)", "output",
               COMMAND),
     OptionRow("quiet", FLAG, False, "print only errors", "output", COMMAND, "-q"),
+    OptionRow("profile", FLAG, False, "print where the time went, to standard error", "output", COMMAND),
     OptionRow("debug", FLAG, False, "show the traceback of an internal error", "output", COMMAND),
 )
 COMMANDS = (

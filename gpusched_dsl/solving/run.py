@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.deadline import SOLVING, Deadline, StoppedEarly, grace
+from gpusched_dsl.ir.log import log_phase
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances, Verification, verify
@@ -214,7 +215,7 @@ class Solving:
             raise DiagnosticError([Diagnostic("GSM4007", f"`{self.backend.name}` claims an optimum without a point")])
         if answer.values is None:
             return _Stage(answer, None, None, time.perf_counter() - began)
-        with grace():
+        with grace(), log_phase("checking the plan"):
             found = self._select_point(problem, stated, answer, number)
         seconds = time.perf_counter() - began
         if isinstance(found, SolverResult):
@@ -239,31 +240,37 @@ class Solving:
         problem = uncross(problem)
         options = self._options_in_time()
         if self.backend.capabilities.reformulates:
-            self._load(problem)
+            with log_phase("loading the solver"):
+                self._load(problem)
             assert self.session is not None
             began = time.perf_counter()
-            answer = self.session.solve(options, start, self.monitor)
+            with log_phase("the solver"):
+                answer = self.session.solve(options, start, self.monitor)
             return self._confirm(problem, answer, time.perf_counter() - began)
         if self.choice.by_blocks and options.heuristic == "auto":
             options = structs.replace(options, heuristic="off")  # generated columns lead to points soon enough
-        self.mip_start = mip_start = find_mip_start(
-            problem, self.backend, options, start, self.monitor, improves=improves
-        )
+        with log_phase("first plan"):
+            self.mip_start = mip_start = find_mip_start(
+                problem, self.backend, options, start, self.monitor, improves=improves
+            )
         self.warnings.extend(mip_start.warnings)
         if mip_start.answer is not None:
             self._close()
             return mip_start.answer
         try:
             if self.choice.by_blocks:
-                return mip_start.improve(self._by_blocks(problem, mip_start.point), problem)
+                with log_phase("column generation"):
+                    return mip_start.improve(self._by_blocks(problem, mip_start.point), problem)
             visible, factor = with_visible_costs(problem)
-            self._load(visible)
+            with log_phase("loading the solver"):
+                self._load(visible)
             assert self.session is not None
             if mip_start.relaxation is not None and isinstance(self.session, Advised):
                 self.session.advise(*mip_start.relaxation)
             monitor = stated_monitor(self.monitor, self.reformulated, problem, factor)
             began = time.perf_counter()
-            answer = self.session.solve(self._options_in_time(), mip_start.point, monitor)
+            with log_phase("the solver"):
+                answer = self.session.solve(self._options_in_time(), mip_start.point, monitor)
             seconds = time.perf_counter() - began
             if not isinstance(answer, SolverResult):
                 message = f"the backend `{self.backend.name}` returned `{type(answer).__name__}` as a result"
@@ -283,7 +290,8 @@ class Solving:
             return answer
         if not is_worth_confirming(problem, answer, self.backend, options, seconds):
             return answer
-        answer, interrupted = with_second_opinion(problem, answer, self.backend, options, seconds, self.monitor)
+        with log_phase("second opinion"):
+            answer, interrupted = with_second_opinion(problem, answer, self.backend, options, seconds, self.monitor)
         if interrupted:  # the answer is kept, but no other stage begins
             self.deadline.interrupt()
         return answer

@@ -14,7 +14,7 @@ from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import INTERRUPT, TIME, Deadline, StoppedEarly, limit
-from gpusched_dsl.ir.log import log
+from gpusched_dsl.ir.log import log, log_phase
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -195,7 +195,7 @@ def _with_reasons(result: Result, method: Method, observer: Listener, rest: floa
     if waiting is None or not waiting.labels:
         return result
     observer.begin("why jobs wait")
-    with observer.working_context():
+    with observer.working_context(), log_phase("why jobs wait"):
         search = method.waiting_search()
         if rest is not None:
             search = replace(search, seconds=min(search.seconds, rest))
