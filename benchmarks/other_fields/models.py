@@ -24,7 +24,7 @@ class Drawn:
     body: str
 
     def write(self, folder: Path, name: str) -> Path:
-        """Write the model and its scenario as a text, with large tables in files beside it; return the path of the text."""
+        """Write the model and its scenario, with large tables in files beside the text; return the path of the text."""
         lines = [f"model {name} {{", *(f"  set {each} = 1..{size};" for each, size in self.sets.items())]
         lines += [f"  param {each};" for each in self.tables]
         lines += [f"  {line}" for line in self.body.strip().splitlines()]
@@ -318,7 +318,8 @@ def network_design(rng: Generator) -> Drawn:
         f"""
 var use[i in V, j in V where i != j] binary;  var flow[i in V, j in V where i != j] >= 0;
 minimize total: sum[i in V, j in V where i != j] (build[i, j] * use[i, j] + carry[i, j] * flow[i, j]);
-constraint kept[v in V where v > 1]: sum[i in V where i != v] flow[i, v] - sum[j in V where j != v] flow[v, j] == need[v];
+constraint kept[v in V where v > 1]:
+  sum[i in V where i != v] flow[i, v] - sum[j in V where j != v] flow[v, j] == need[v];
 constraint linked[i in V, j in V where i != j]: flow[i, j] <= {demand.sum()} * use[i, j];""",
     )
 
@@ -372,8 +373,8 @@ constraint enough[n in N]: sum[f in F] holds[f, n] * eat[f] >= need[n];""",
 
 def production(rng: Generator) -> Drawn:
     tables = {
-        "gain[P]": rng.integers(10, 60, 60), "use[P, R]": rng.integers(0, 9, (60, 20)), "room[R]": rng.integers(300, 900, 20),
-        "most[P, T]": rng.integers(5, 40, (60, 24)),
+        "gain[P]": rng.integers(10, 60, 60), "use[P, R]": rng.integers(0, 9, (60, 20)),
+        "room[R]": rng.integers(300, 900, 20), "most[P, T]": rng.integers(5, 40, (60, 24)),
     }  # fmt: skip
     return Drawn(
         {"P": 60, "R": 20, "T": 24},
@@ -390,8 +391,8 @@ def unit_commitment(rng: Generator) -> Drawn:
     most = rng.integers(50, 200, 12)
     wave = 0.45 + 0.25 * np.sin(np.arange(24) / 24 * 2 * np.pi)
     tables = {
-        "most[G]": most, "least[G]": most // 3, "fuel[G]": rng.integers(10, 40, 12), "start_cost[G]": rng.integers(200, 900, 12),
-        "idle[G]": rng.integers(50, 200, 12), "demand[T]": (wave * most.sum()).astype(np.int64),
+        "most[G]": most, "least[G]": most // 3, "fuel[G]": rng.integers(10, 40, 12),
+        "start_cost[G]": rng.integers(200, 900, 12), "idle[G]": rng.integers(50, 200, 12), "demand[T]": (wave * most.sum()).astype(np.int64),
     }  # fmt: skip
     return Drawn(
         {"G": 12, "T": 24},
@@ -471,7 +472,8 @@ minimize nothing: 0 * digit[1, 1, 1];
 constraint cell[r in R, c in C]: sum[d in D] digit[r, c, d] == 1;
 constraint row[r in R, d in D]: sum[c in C] digit[r, c, d] == 1;
 constraint column[c in C, d in D]: sum[r in R] digit[r, c, d] == 1;
-constraint box[a in B, b in B, d in D]: sum[r in R, c in C where r > 3*a - 3 and r <= 3*a and c > 3*b - 3 and c <= 3*b] digit[r, c, d] == 1;
+constraint box[a in B, b in B, d in D]:
+  sum[r in R, c in C where r > 3*a - 3 and r <= 3*a and c > 3*b - 3 and c <= 3*b] digit[r, c, d] == 1;
 constraint shown[r in R, c in C, d in D where given[r, c] == d]: digit[r, c, d] == 1;""",
     )
 
