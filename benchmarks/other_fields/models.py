@@ -392,7 +392,8 @@ def unit_commitment(rng: Generator) -> Drawn:
     wave = 0.45 + 0.25 * np.sin(np.arange(24) / 24 * 2 * np.pi)
     tables = {
         "most[G]": most, "least[G]": most // 3, "fuel[G]": rng.integers(10, 40, 12),
-        "start_cost[G]": rng.integers(200, 900, 12), "idle[G]": rng.integers(50, 200, 12), "demand[T]": (wave * most.sum()).astype(np.int64),
+        "start_cost[G]": rng.integers(200, 900, 12), "idle[G]": rng.integers(50, 200, 12),
+        "demand[T]": (wave * most.sum()).astype(np.int64),
     }  # fmt: skip
     return Drawn(
         {"G": 12, "T": 24},
