@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gpusched_dsl.campaigns.results import CampaignResults, StoredTrial
 from gpusched_dsl.campaigns.tasks import RunRecord
-from gpusched_dsl.reporting.document import diagnostics_document, finite
+from gpusched_dsl.reporting.document import finite
 
 FORMAT: Final = "gsdsl-campaign/1"
 _NO_RECORD: Final = RunRecord(key="", state="")
@@ -56,6 +56,6 @@ def _row_document(row: StoredTrial, factors: dict[str, Any]) -> dict[str, Any]:
         "gap": record.gap,
         "measures": record.metrics,
         "seconds": None if row.result is None else record.seconds,
-        "findings": diagnostics_document(record.diagnostics),
+        "findings": [{"code": each.code, "message": each.message} for each in record.diagnostics],
         "key": row.planned.key,
     }
