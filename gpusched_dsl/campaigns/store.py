@@ -23,7 +23,6 @@ HEADER: Final = "store.json"
 RUNS: Final = "runs"
 LOCK: Final = "store.lock"
 DAMAGED: Final = ".damaged"  # at the end of the name of a file that is set aside
-NOT_A_DATABASE: Final = 26  # SQLite's code
 
 
 class Store:

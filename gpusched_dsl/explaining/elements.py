@@ -69,14 +69,6 @@ class Elements:
         """A side of `>= inf` or `<= -inf`."""
         return np.isposinf(self.problem.row_lower) | np.isneginf(self.problem.row_upper)
 
-    @cached_property
-    def all_bounds(self) -> Bools:
-        """All bounds, without rows and integrality."""
-        mask = self.present.copy()
-        self.of("row", mask)[:] = False
-        self.of("integer", mask)[:] = False
-        return mask
-
     def part(self, kept: Bools) -> Subproblem:
         """The problem that only the elements of a mask state."""
         problem = self.problem

@@ -20,7 +20,7 @@ from gpusched_dsl.compiling.gangs import most_workers
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.decisions.model_room import ModelRoom
-from gpusched_dsl.explaining.decisions.planned import CHOSEN, Cost, PlannedProblem
+from gpusched_dsl.explaining.decisions.planned import Cost, PlannedProblem
 from gpusched_dsl.explaining.decisions.policy_trace import turn_with
 from gpusched_dsl.explaining.excluding_rows import ExcludingRows, excluding_rows
 from gpusched_dsl.explaining.job_reason import NEVER, ROOM
@@ -31,6 +31,7 @@ from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.solver_result import Status
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.ir.variants import with_bounds
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.checked_policy import CheckedPolicy

@@ -7,6 +7,7 @@
     TIGHT         1e-9   what they are asked for in a second run, where the first point was refused
     ROUNDING      1e-9   sums of the same data in another order: numbers closer than this are the same
     ON_STEP       1e-3   of the step between the values of an expression of integer columns: closer values are the same
+    CHOSEN        0.5    a binary above this is 1
 
 A row is judged by the largest of 1, its side and its terms in absolute value, a bound by the largest of 1 and itself.
 
@@ -36,6 +37,7 @@ SOLVER: Final = 1e-7
 TIGHT: Final = 1e-9
 ROUNDING: Final = 1e-9
 ON_STEP: Final = 1e-3
+CHOSEN: Final = 0.5
 
 # Of propagation, which narrows the bounds of columns step by step.
 STEP_WORTH: Final = 0.05  # of the width of a continuous column: smaller steps are not taken

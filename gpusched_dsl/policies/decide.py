@@ -13,6 +13,7 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.interchangeable.quotient import Quotient
 from gpusched_dsl.compiling.lowering.fixing import PlanValues
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.checked import TypedExpr
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.cluster import Cluster
@@ -44,7 +45,6 @@ from gpusched_dsl.policies.workload import (
 
 Stop = Callable[[], bool]
 Tell = Callable[[int, float], None]  # passes done, best price
-CHOSEN = 0.5  # a binary above this is 1
 LISTED = 10  # jobs that a move looks at where its length is not stated
 
 

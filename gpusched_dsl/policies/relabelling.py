@@ -12,10 +12,9 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.checked import CheckedModel, Element
 from gpusched_dsl.policies.workload import NONE, Schedule, Workload
-
-CHOSEN = 0.5  # a binary above this is 1
 
 
 def relabel_schedule(work: Workload, plan: Schedule, earlier: Schedule) -> int:

@@ -15,7 +15,6 @@ import numpy as np
 from gpusched_dsl.ir.arrays import Floats, Ints
 
 TWO_MEANS, MEDIAN = "two-means", "median"
-SPLITS: Final = (TWO_MEANS, MEDIAN)
 PEAK: Final = 0.9
 
 

@@ -8,9 +8,9 @@ from msgspec import structs
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.gangs import gang_order, gang_rows
 from gpusched_dsl.compiling.placement import PlacementEvaluator
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.reporting.placement import CHOSEN
 from gpusched_dsl.reporting.result import Result
 
 

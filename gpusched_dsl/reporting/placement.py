@@ -15,6 +15,7 @@ from gpusched_dsl.compiling.gangs import begins_gang, gang_order, slowdowns
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Codes, Floats, Values
 from gpusched_dsl.ir.domains import Universe
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.checked import (
     CheckedModel,
     CheckedPlacement,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 SLOT_DATE = "slot_date"
-CHOSEN = 0.5  # a binary above this is 1
 # Policies and runs use the other roles. Tables have the lateness of each job instead.
 SHOWN: tuple[Role, ...] = (
     "job", "node", "node_type", "rack", "slot", "mode", "place_from_end", "uses", "lasts", "costs",

@@ -14,13 +14,13 @@ from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.problem import Problem, Term
-from gpusched_dsl.ir.tolerances import FEASIBILITY, ROUNDING
+from gpusched_dsl.ir.tolerances import CHOSEN, FEASIBILITY, ROUNDING
 from gpusched_dsl.language.checked import CheckedModel, Role
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Label, Severity
 from gpusched_dsl.language.text.numbers import number_text, percent_text, with_unit
 from gpusched_dsl.language.units import convertible, factor, parse_unit_text
-from gpusched_dsl.reporting.placement import CHOSEN, Placement
+from gpusched_dsl.reporting.placement import Placement
 
 CODE = "GSM4037"
 ALIKE = 2.0  # amounts that differ by this factor at most are taken for the same quantity

@@ -31,10 +31,11 @@ NO_JOBS = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class StartChange:
-    """A change for a waiting job. `kind` is one of `KINDS`, `detail` states it for programs, `text` for readers.
+    """A change for a waiting job.
 
-    `data` returns the changed data. Jobs in `held` (codes) leave their nodes and the queue until the job has started,
-    nodes in `recovered` are up, and `places` nodes are new.
+    `kind` is `values`, `weight`, `way`, `hold`, `halt`, `node` or `recovery`; `detail` states it for programs, `text`
+    for readers. `data` returns the changed data. Jobs in `held` (codes) leave their nodes and the queue until the job
+    has started, nodes in `recovered` are up, and `places` nodes are new.
     """
 
     kind: str
@@ -44,9 +45,6 @@ class StartChange:
     held: Ints = field(default_factory=NO_JOBS.copy)
     recovered: Ints = field(default_factory=NO_JOBS.copy)
     places: int = 0
-
-
-KINDS = ("values", "weight", "way", "hold", "halt", "node", "recovery")
 
 
 def have_ended(loop: EventLoop, jobs: Ints | None) -> bool:

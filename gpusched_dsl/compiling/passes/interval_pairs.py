@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from gpusched_dsl.compiling.passes.missing_bounds import missing_bounds
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.rows import RowBuilder, numbers_within
+from gpusched_dsl.compiling.passes.rows import RowBuilder, numbered_index, numbers_within
 from gpusched_dsl.compiling.passes.steps import Analysis, Target
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
 from gpusched_dsl.ir.definitions import Affines, Definition, IntervalDefinition, MinMax, Reified, unary_starts
 from gpusched_dsl.ir.definitions.scheduling import room
-from gpusched_dsl.ir.domains import Domain, TupleDomain
+from gpusched_dsl.ir.domains import Domain
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -95,11 +95,7 @@ class Intervals(Struct, frozen=True, eq=False, dict=True):
 
     def index(self, entry: Codes) -> Domain:
         """The index of each entry, with a number."""
-        order = np.argsort(entry, kind="stable")
-        number = np.empty(len(entry), dtype=np.int64)
-        number[order] = numbers_within(entry[order])
-        base = self.builder.index_of(self.definition)
-        return TupleDomain((*base.components, None), (*(c[entry] for c in base.columns()), number))
+        return numbered_index(self.builder.index_of(self.definition), entry)
 
     def order_columns(self, what: str, entry: Codes, difference: Affines) -> Int32s:
         """Binaries that a start sets to 1 where a difference of times is at most 0."""

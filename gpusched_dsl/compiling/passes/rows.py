@@ -67,3 +67,11 @@ def with_numbers(index: Domain, numbers: Codes) -> Domain:
     if isinstance(index, IntervalDomain) and index.component is None and index.size == len(numbers):
         return index
     return TupleDomain((*index.components, None), (*index.columns(), numbers))
+
+
+def numbered_index(base: Domain, entry: Codes) -> Domain:
+    """The index of each entry of a domain, where entries repeat, with its number among those of the same entry."""
+    order = np.argsort(entry, kind="stable")
+    number = np.empty(len(entry), dtype=np.int64)
+    number[order] = numbers_within(entry[order])
+    return TupleDomain((*base.components, None), (*(c[entry] for c in base.columns()), number))

@@ -24,6 +24,7 @@ from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.diagnostics.diagnostic import Cell, Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.formats import Use
+from gpusched_dsl.language.scenarios.settings import format_name
 from gpusched_dsl.language.text.counting import count_text
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def report_dropped(read: FormattedFile, use: Use, data: tree.Data | tree.Generat
         return
     placed = [each for each in table.dropped if each.first is not None]
     first = min(placed, key=lambda each: each.first or 0) if placed else None
-    place = _name_of(data).span if first is None else Cell(read.file.name, first.first, first.column, first.text)
+    place = format_name(data).span if first is None else Cell(read.file.name, first.first, first.column, first.text)
     message = f"{gone} of {count_text(table.rows, 'row')} of `{read.file.name}` are unusable and were skipped"
     if not gone:
         message = f"`{read.file.name}` was read with changes"
@@ -97,7 +98,7 @@ def report_dropped(read: FormattedFile, use: Use, data: tree.Data | tree.Generat
         "GSM2017",
         message,
         place,
-        secondary=[Label(_name_of(data).span, f"read as `{use.name}`")] if first is not None else [],
+        secondary=[Label(format_name(data).span, f"read as `{use.name}`")] if first is not None else [],
         notes=[*map(dropped_text, table.dropped), *table.notes],
         severity=Severity.NOTE,
     )
@@ -113,7 +114,7 @@ def report_other_start(
     first = calendar.seconds(str(frame["time"][0])) - float(frame["slot"][0]) * float(settings["slot"]) * 60.0
     if abs(first) < 1e-3:
         return
-    stated = next((option.value.span for option in data.options if option.name.text == "from"), _name_of(data).span)
+    stated = next((option.value.span for option in data.options if option.name.text == "from"), format_name(data).span)
     diagnostics.error(
         "GSM1695",
         f"slot 0 of `{read.file.name}` begins at {calendar.text(first)}, the calendar at {calendar.text(0.0)}",
@@ -122,9 +123,3 @@ def report_other_start(
         help="omit `from`, or keep it if prices of another time are intended",
         severity=Severity.WARNING,
     )
-
-
-def _name_of(data: tree.Data | tree.Generate) -> tree.Identifier:
-    named = data.generator if isinstance(data, tree.Generate) else data.format
-    assert named is not None
-    return named

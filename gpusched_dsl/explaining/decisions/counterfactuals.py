@@ -12,11 +12,12 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.lowering.fixing import values_at
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.explaining.conflict_diagnostics import MOST_CHANGES
-from gpusched_dsl.explaining.decisions.planned import CHOSEN, Cost, PlannedProblem
+from gpusched_dsl.explaining.decisions.planned import Cost, PlannedProblem
 from gpusched_dsl.explaining.row_text import RowText, short
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.ir.variants import with_fixed
 from gpusched_dsl.language.checked import Role
 from gpusched_dsl.language.text.numbers import with_unit

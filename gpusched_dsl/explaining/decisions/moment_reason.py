@@ -10,7 +10,6 @@ import numpy as np
 
 from gpusched_dsl.explaining.decisions.counterfactuals import CounterfactualProblem
 from gpusched_dsl.explaining.decisions.model_room import JobRoom, ModelRoom
-from gpusched_dsl.explaining.decisions.planned import CHOSEN
 from gpusched_dsl.explaining.decisions.policy_trace import Turn
 from gpusched_dsl.explaining.decisions.row_limits import RowLimits
 from gpusched_dsl.explaining.free_room import PlaceOptions, take
@@ -26,7 +25,7 @@ from gpusched_dsl.explaining.job_reason import (
     SlotOutlook,
 )
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
-from gpusched_dsl.ir.tolerances import FEASIBILITY
+from gpusched_dsl.ir.tolerances import CHOSEN, FEASIBILITY
 from gpusched_dsl.policies.rows.problem import side_model
 
 MOST_WAITING = 50  # jobs that a running job may keep waiting

@@ -16,7 +16,6 @@ from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.variants.solver import VariantSolver
 
 RUNS = "(the job runs)"  # no author can write this name
-CHOSEN = 0.5
 NOTHING = 1e-6  # a change of cost is none below this share of the cost
 
 

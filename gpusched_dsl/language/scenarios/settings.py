@@ -116,7 +116,7 @@ def options_of_data(parts: Iterable[tree.Scenario]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for statement in _statements(parts):
         for option in _options_of(statement):
-            found.setdefault(option, set()).add(_name_of(statement).text)
+            found.setdefault(option, set()).add(format_name(statement).text)
     return found
 
 
@@ -155,7 +155,7 @@ def _with_options(
         setting.name.text: tree.NamedArgument(span=setting.span, name=setting.name, value=setting.value)
         for setting in settings
         if setting.name.text in known
-        and (not isinstance(setting, GeneratorArgument) or setting.generator.text == _name_of(statement).text)
+        and (not isinstance(setting, GeneratorArgument) or setting.generator.text == format_name(statement).text)
     }
     if not own:
         return statement
@@ -170,7 +170,8 @@ def _statements(parts: Iterable[tree.Scenario]) -> Iterator[tree.Data | tree.Gen
                 yield statement
 
 
-def _name_of(statement: tree.Data | tree.Generate) -> tree.Identifier:
+def format_name(statement: tree.Data | tree.Generate) -> tree.Identifier:
+    """Return the name of the format or generator of a statement that has one."""
     name = statement.generator if isinstance(statement, tree.Generate) else statement.format
     assert name is not None
     return name
@@ -181,6 +182,6 @@ def _options_of(statement: tree.Data | tree.Generate) -> set[str]:
         return set()
     generated = isinstance(statement, tree.Generate)
     try:
-        return {option.name for option in describe_format(_name_of(statement).text, generated).options}
+        return {option.name for option in describe_format(format_name(statement).text, generated).options}
     except KeyError:
         return set()  # reported with the statement

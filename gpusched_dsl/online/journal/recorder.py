@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.text.numbers import count_text
@@ -19,7 +19,6 @@ from gpusched_dsl.online.loops.setup import RunSetup
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import RunOutcome
 
-MEASURED: Final = ("seconds", "bound", "notes")  # of a plan: not the same in every run
 COMPLETE = ("finished", "horizon", "stuck", "events")  # ends after which no step can follow
 
 

@@ -12,6 +12,7 @@ from gpusched_dsl.compiling.data.slicing import InstanceView
 from gpusched_dsl.compiling.gangs import gang_order
 from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.ir.arrays import Codes, Floats
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.checked_online import CHANGES
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -19,8 +20,6 @@ from gpusched_dsl.online.run_record import RunStep
 from gpusched_dsl.online.simulation.assignments import AllocationReader
 from gpusched_dsl.online.simulation.world import PlanChanges, World
 from gpusched_dsl.policies.plan import Plan
-
-CHOSEN = 0.5  # a binary above this is 1
 
 
 @dataclass(frozen=True, eq=False)

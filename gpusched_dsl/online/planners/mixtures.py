@@ -16,12 +16,11 @@ from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.ir.graph import connected_components
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.checked import CheckedPlacement
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.relabelling import relabel_values
-
-CHOSEN = 0.5  # a binary above this is 1
 
 
 def exchangeable_jobs(placement: CheckedPlacement, plan: Plan, other: Plan) -> list[Codes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -13,15 +12,9 @@ from gpusched_dsl.policies.workload import NONE
 
 # Which of the nodes in use takes a job: none, the tightest, the first.
 FITS_NOWHERE, BEST_FIT, FIRST_FIT = NONE, PLACE_CODES["best_fit"], PLACE_CODES["first_fit"]
-# Why a job has not run to its end.
+# Why a job has not run to its end: it has; the queue of the policy excludes it; no node of its listed ways is large
+# enough, even if empty; it waits for a job that never starts; no rule of the policy uses an empty node.
 FINISHED, LEFT_OUT, NO_ROOM, BEHIND, UNOPENED = 0, 1, 2, 3, 4
-REASONS: Final = {
-    FINISHED: "it ran to its end",
-    LEFT_OUT: "the queue of the policy excludes it",
-    NO_ROOM: "no node of its listed ways is large enough, even if empty",
-    BEHIND: "it waits for a job that never starts",
-    UNOPENED: "no rule of the policy uses an empty node",
-}
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,7 @@ class ArrivalTrace:
 
 @dataclass(frozen=True, eq=False)
 class ReplayedJobs:
-    """One entry a job: NaN and NONE where it never starts, and then why (`REASONS`). `instants` were decided at."""
+    """One entry a job: NaN and NONE where it never starts, and then why. `instants` were decided at."""
 
     start: Floats
     end: Floats

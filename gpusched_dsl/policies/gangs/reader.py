@@ -13,14 +13,13 @@ from gpusched_dsl.compiling.gangs import most_workers
 from gpusched_dsl.compiling.lowering.fixing import PlanValues
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Ints
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.policies.cluster import Cluster
 from gpusched_dsl.policies.gangs.workload import GangSchedule, GangWorkload
 from gpusched_dsl.policies.workload import NEVER, Instructions
-
-CHOSEN = 0.5
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,9 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.lowering.fixing import PlanValues, VariableValues
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.ir.tolerances import FEASIBILITY, ROUNDING
+from gpusched_dsl.ir.tolerances import CHOSEN, FEASIBILITY, ROUNDING
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.policies.gangs.blocks import BlockFinder, GangBlock
-from gpusched_dsl.policies.gangs.reader import CHOSEN
 from gpusched_dsl.policies.gangs.slotted_reader import SlottedGangs, read_slotted_gangs
 from gpusched_dsl.policies.kernels.compiled import ready_seconds
 from gpusched_dsl.policies.kernels.gang_blocks import seat_block

@@ -7,15 +7,12 @@ Matplotlib, a note is in place of the figures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, is_installed, missing_extra
 from gpusched_dsl.reporting.figures.drawing.images import data_uri
 from gpusched_dsl.reporting.figures.figure import Figure
-from gpusched_dsl.reporting.pages.page import PageNote, PageSection
+from gpusched_dsl.reporting.pages.page import PageNote, PageSection, environment
 from gpusched_dsl.reporting.report import write
 
 if TYPE_CHECKING:
@@ -53,7 +50,7 @@ def comparison_fragment(trials: Trials[Any]) -> str:
 
 def text_fragment(report: Report) -> str:
     """Return the text of a report with its line breaks."""
-    return _environment().from_string('<pre style="line-height: 1.35">{{ text }}</pre>').render(text=str(report))
+    return environment().from_string('<pre style="line-height: 1.35">{{ text }}</pre>').render(text=str(report))
 
 
 def _section(section: PageSection) -> str:
@@ -69,13 +66,5 @@ def _render(figures: Sequence[Figure], notes: Sequence[PageNote], **parts: objec
         notes, figures = (*notes, PageNote(missing.code, missing.message, missing.help)), ()
     images = [(figure.title, data_uri(figure)) for figure in figures[:FIGURES]]
     left_out = len(figures) - len(images)
-    template = _environment().get_template("fragment.html.j2")
+    template = environment().get_template("fragment.html.j2")
     return template.render(images=images, notes=notes, left_out=left_out, rows=ROWS, **parts)
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("gpusched_dsl.reporting.pages"), undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, autoescape=True,
-    )  # fmt: skip

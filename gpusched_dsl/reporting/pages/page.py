@@ -97,7 +97,7 @@ def render(title: str, sections: Sequence[PageSection], overview: PageOverview |
     drawn = any(figures for figures, _ in parts)
     programs = [*([charting_library()] if drawn else []), scripts()]
     return (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(
             title=title,
@@ -149,7 +149,8 @@ def cell(value: object) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the templates of this folder."""
     return Environment(
         loader=PackageLoader("gpusched_dsl.reporting.pages"), undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, autoescape=True,

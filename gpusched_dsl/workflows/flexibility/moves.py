@@ -10,10 +10,10 @@ import polars as pl
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.domains import decode_column
+from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.variants.same import Symmetry, choose_compared, interchangeable_sets
 
-CHOSEN = 0.5
 SCHEMA = {"job": pl.String, "place": pl.String, "slot": pl.Int64, "with_event": pl.Boolean}
 
 

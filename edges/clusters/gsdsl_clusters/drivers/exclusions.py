@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from gsdsl_clusters.drivers.protocol import Allocation, ObservedJob
 
-NOTHING: Mapping[str, str] = {}
-
 
 @dataclass
 class Exclusions:

@@ -11,7 +11,6 @@ import polars as pl
 from gpusched_dsl.data.formats.fields import Field, optional_field, read_rows
 from gpusched_dsl.data.formats.shape import Raw, dropped_text
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileLimits, Unreadable, read_bytes
-from gpusched_dsl.language.text.counting import count_text
 from gsdsl_clusters.inspecting.inferring import infer_nodes
 from gsdsl_clusters.inspecting.snapshot import NODE_COLUMNS, complete
 
@@ -97,8 +96,3 @@ def _read_file(text: str, limits: FileLimits) -> tuple[StatedNodes, list[str]]:
 def _wrong(message: str) -> Unreadable:
     help = "state `--nodes 20x8` (20 nodes of 8 GPUs), `--nodes 20x8:a100,4x4:v100`, or a CSV file with `node`, `gpus`"
     return Unreadable(Fault("GSM5602", message, help=help))
-
-
-def stated_text(nodes: pl.DataFrame) -> str:
-    """What was stated, in words."""
-    return f"{count_text(nodes.height, 'node')} with {int(nodes['gpus'].sum()):,} GPUs, as `--nodes` states"

@@ -110,12 +110,12 @@ def evaluate(expr: tree.Expr, names: Mapping[str, Value]) -> Value:
         case tree.Number():
             return _number(expr)
         case tree.UnaryExpr(op="not", operand=operand):
-            return not _truth(operand, names)
+            return not condition_value(operand, names)
         case tree.UnaryExpr(op=op, operand=operand):
             found = _quantity(operand, names)
             return Quantity(-found.number if op == "-" else found.number, found.unit)
         case tree.Binary(op="and" | "or" | "=>" | "<=>" as op):
-            return _logic(op, _truth(expr.left, names), _truth(expr.right, names))
+            return _logic(op, condition_value(expr.left, names), condition_value(expr.right, names))
         case tree.Binary(op="in" | "not in" as op):
             inside = evaluate(expr.left, names) in [row[0] for row in elements(expr.right, 1, names)]
             return inside == (op == "in")
@@ -126,7 +126,7 @@ def evaluate(expr: tree.Expr, names: Mapping[str, Value]) -> Value:
             pairs = zip(expr.ops, values, values[1:], strict=False)
             return all(_compare(expr, op, left, right) for op, left, right in pairs)
         case tree.Conditional():
-            return evaluate(expr.then if _truth(expr.condition, names) else expr.otherwise, names)
+            return evaluate(expr.then if condition_value(expr.condition, names) else expr.otherwise, names)
         case tree.Call(function=function, arguments=arguments, named=()) if function.text in _FUNCTIONS:
             return _call(expr, [_quantity(argument, names) for argument in arguments])
     raise NotConstant(expr.span, "not a constant")
@@ -190,7 +190,8 @@ def _quantity(expr: tree.Expr, names: Mapping[str, Value]) -> Quantity:
     raise NotConstant(expr.span, "not a number")
 
 
-def _truth(expr: tree.Expr, names: Mapping[str, Value]) -> bool:
+def condition_value(expr: tree.Expr, names: Mapping[str, Value]) -> bool:
+    """Return the value of a condition; raise NotConstant."""
     found = evaluate(expr, names)
     if isinstance(found, bool):
         return found

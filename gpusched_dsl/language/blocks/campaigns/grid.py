@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.blocks.campaigns.constants import NotConstant, Value, Word, evaluate, value_text
+from gpusched_dsl.language.blocks.campaigns.constants import (
+    NotConstant,
+    Value,
+    Word,
+    condition_value,
+    evaluate,
+    value_text,
+)
 from gpusched_dsl.language.blocks.campaigns.factors import SEED
 from gpusched_dsl.language.blocks.campaigns.methods import OptionValue, WrongOption, accepts, option_values, options_for
 from gpusched_dsl.language.blocks.campaigns.settings import GridSetting, used_names
@@ -75,7 +82,7 @@ def runs_at(
             scenario = _name(place, values)
             online = None if grid.online is None else _name(grid.online, values)
             for method, label in zip(methods, labels, strict=True):
-                if any(_holds(condition, {METHOD: Word(label), **values}) for condition in excluded):
+                if any(condition_value(condition, {METHOD: Word(label), **values}) for condition in excluded):
                     continue
                 options = _options(method, grid.verb, values)
                 in_method = used_names(method) | {method.name.text, place.text}
@@ -139,13 +146,6 @@ def _name(place: tree.Identifier, values: Mapping[str, Value]) -> str:
     if isinstance(value, Word):
         return value.content
     raise NotConstant(place.span, f"`{place.text}` is `{value_text(value)}`, not a name")
-
-
-def _holds(condition: tree.Expr, names: Mapping[str, Value]) -> bool:
-    found = evaluate(condition, names)
-    if isinstance(found, bool):
-        return found
-    raise NotConstant(condition.span, "neither true nor false")
 
 
 def _options(method: tree.GridMethod, verb: str, values: Mapping[str, Value]) -> dict[str, OptionValue]:

@@ -208,7 +208,6 @@ PRICES = {
 }
 # Weights of the entries of a list in a draw; without a weight all are equally likely.
 WEIGHTS = {"choose": ("cost", "inverse cost"), "place": ("idle", "inverse idle")}
-EVENTS = ("arrival", "completion")  # events that trigger a plan of an online loop, besides `every ...`
 
 
 def rules_of(plans: str) -> frozenset[str]:
