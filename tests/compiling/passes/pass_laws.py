@@ -108,11 +108,12 @@ def solved(problem: Problem) -> Optimum:
         if np.prod((problem.upper - problem.lower)[choices] + 1) > MOST_CHOICES:
             raise Unsupported("takes too long")
         return optimum(problem)
+    if not problem.columns:  # HiGHS has no status for it
+        return optimum(problem)
     highs = highspy.Highs()
     highs.silent()
     highs.setOptionValue("presolve_rule_off", 4096)  # a rule that loses optima
     highs.setOptionValue("mip_rel_gap", 0.0)
-    highs.setOptionValue("threads", 1)
     maximize = bool(problem.objectives) and problem.objectives[0].sense == "maximize"
     costs = problem.objectives[0].costs(problem.columns) if problem.objectives else np.zeros(problem.columns)
     matrix = problem.matrix
@@ -128,8 +129,7 @@ def solved(problem: Problem) -> Optimum:
         return Optimum("optimal", problem.objectives[0].value(point) if problem.objectives else 0.0, point)
     if status == highspy.HighsModelStatus.kInfeasible:
         return Optimum("infeasible")
-    if not problem.objectives:
-        raise Unsupported(str(status))
+    assert status in (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible), status
     feasible = solved(replace(problem, objectives=()))
     return Optimum("unbounded" if feasible.status == "optimal" else feasible.status)
 
