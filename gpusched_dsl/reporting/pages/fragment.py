@@ -6,11 +6,12 @@ Matplotlib, a note is in place of the figures.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, is_installed, missing_extra
-from gpusched_dsl.reporting.figures.drawing.images import data_uri
+from gpusched_dsl.reporting.figures.drawing.files import draw, drawing_settings, encode_drawing
 from gpusched_dsl.reporting.figures.figure import Figure
 from gpusched_dsl.reporting.pages.page import PageNote, PageSection, environment
 from gpusched_dsl.reporting.report import write
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from gpusched_dsl.reporting.runs.result import RunResult
     from gpusched_dsl.reporting.trials import Trials
 
+LARGEST_SVG: Final = 250_000  # bytes; longer drawings become pixels
+DOTS_PER_INCH: Final = 110
 SHARE: Final = 50  # sections are as short as those of a page with so many results
 FIGURES: Final = 3
 ROWS: Final = 40  # of a table
@@ -68,3 +71,13 @@ def _render(figures: Sequence[Figure], notes: Sequence[PageNote], **parts: objec
     left_out = len(figures) - len(images)
     template = environment().get_template("fragment.html.j2")
     return template.render(images=images, notes=notes, left_out=left_out, rows=ROWS, **parts)
+
+
+def data_uri(figure: Figure) -> str:
+    """Return a figure as a `data:` address: SVG, or PNG where that is shorter."""
+    with drawing_settings():
+        drawn = draw(figure)
+        kind, content = "svg+xml", encode_drawing(drawn, "svg", figure.title)
+        if len(content) > LARGEST_SVG:
+            kind, content = "png", encode_drawing(drawn, "png", figure.title, DOTS_PER_INCH)
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"

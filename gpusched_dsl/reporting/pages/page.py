@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -18,7 +20,6 @@ from gpusched_dsl.language.text.numbers import number_text
 from gpusched_dsl.reporting.figures.figure import Figure, file_names
 from gpusched_dsl.reporting.grid import Grid
 from gpusched_dsl.reporting.pages.assets import charting_library, licence, scripts, style
-from gpusched_dsl.reporting.pages.page_data import script_json
 
 TINY, SMALL = 1e-9, 1e-3  # numbers below are rounding errors, or would lose their digits
 FIRST_ROWS = 200  # of a table within the HTML: the scripts draw longer tables from the data of the page
@@ -155,3 +156,12 @@ def environment() -> Environment:
         loader=PackageLoader("gpusched_dsl.reporting.pages"), undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, autoescape=True,
     )  # fmt: skip
+
+
+# Within a script, "<" could end it or begin a comment; the two separators are no white space in JSON.
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+def script_json(value: Any) -> str:
+    """Return JSON without characters that have a meaning in HTML; raise ValueError for NaN and infinite numbers."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)

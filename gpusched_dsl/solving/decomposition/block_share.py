@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from msgspec import structs
 
-from gpusched_dsl.engines.arrays import pack, unpack
+from gpusched_dsl.engines.arrays import unpack
 from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.blocks import Blocks
 from gpusched_dsl.ir.domains import IntervalDomain
@@ -79,13 +79,8 @@ def packed_share(parts: BlockStructure) -> dict[str, object]:
     }
 
 
-def share_bytes(parts: BlockStructure) -> bytes:
-    """Return all blocks of a problem as bytes."""
-    return pack(packed_share(share_of(parts, 0, parts.blocks.count)))
-
-
 def share_from(data: bytes) -> BlockStructure:
-    """Return the blocks of `share_bytes`."""
+    """Return the blocks of a packed share as bytes."""
     given = unpack(data)
     problem = Problem(
         name=given["name"],

@@ -21,7 +21,7 @@ from gpusched_dsl.solving.primal.propagation import PropagationDomain
 from gpusched_dsl.solving.primal.restriction import has_point, restrict, solve_part
 from gpusched_dsl.solving.primal.rounding import is_integral, locks, round_simply, round_towards
 from gpusched_dsl.solving.primal.rows import PropagationRows, rows_of
-from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
+from gsdsl_backends.protocol import Backend, SolveOptions
 
 # Shares of what is left: at most so much for a first point without the relaxation (it mostly takes far less), for the
 # relaxation (less while there is no point), for each way of fixing from there.
@@ -34,26 +34,11 @@ MOST_DIVED = 200_000  # nonzeros of a problem that is dived in: a dive solves so
 FAR = 1e6  # where a column without bounds is put when it is fixed before anything is known of it
 
 
-def find_start(
-    problem: Problem,
-    backend: Backend,
-    seconds: float,
-    seed: int = 0,
-    monitor: Monitor | None = None,
-    options: SolveOptions | None = None,
-) -> Floats | None:
-    """A feasible point of a linear problem with integers, as good as can be found in so many seconds; None without.
-
-    `options` hold the gap at which to stop and the number of threads. The point has passed `verify`, its integer
-    columns are integer. With enough time the same seed gives the same point; where time runs out it decides.
-    """
-    search_options = structs.replace(options or SolveOptions(), seed=seed, extra={}, time_limit=None)
-    return Search(problem, backend, search_options, HeuristicBudget(seconds, monitor)).run().point
-
-
 @dataclass(eq=False)
 class Search:
     """One search for a start; `run` gives the best point with the bound that the relaxation gave.
+
+    The point has passed `verify`, its integer columns are integer. With enough time the same seed gives the same point.
 
     Without `solves_parts` the backend solves linear problems only: dives, but no neighbourhoods and no rest of a dead
     end.

@@ -12,7 +12,7 @@ import gpusched_dsl as gs
 from gpusched_dsl.cli import main
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.figures.drawing.files import write_figures
-from gpusched_dsl.reporting.figures.drawing.images import data_uri
+from gpusched_dsl.reporting.pages.fragment import data_uri
 
 COMMAND = "`pip install '.[figures]'` in the folder of gsdsl"
 MODEL = """model M { set I = 1..3; var x[I] binary; maximize n: sum[i in I] x[i]; }

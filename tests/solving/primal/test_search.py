@@ -21,12 +21,16 @@ from gpusched_dsl.solving.primal.large_neighbourhood import Neighbourhoods
 from gpusched_dsl.solving.primal.restriction import restrict
 from gpusched_dsl.solving.primal.rounding import locks, round_simply, round_towards
 from gpusched_dsl.solving.primal.rows import rows_of
-from gpusched_dsl.solving.primal.search import Search, find_start
+from gpusched_dsl.solving.primal.search import Search
 from gsdsl_backends.highs.backend import HighsBackend
 from gsdsl_backends.highs.session import HighsSession
-from gsdsl_backends.protocol import SolveOptions, SolverProgress
+from gsdsl_backends.protocol import Monitor, SolveOptions, SolverProgress
 
 HIGHS = HighsBackend()
+
+
+def find_start(one: Problem, seconds: float, seed: int = 0, monitor: Monitor | None = None) -> Floats | None:
+    return Search(one, HIGHS, SolveOptions(seed=seed), HeuristicBudget(seconds, monitor)).run().point
 
 
 def check(one: Problem) -> bool:
@@ -61,7 +65,7 @@ def test_many_points_are_feasible() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_assignments_are_solved_well(seed: int) -> None:
     one = assignment(20, 6, seed)
-    point = find_start(one, HIGHS, 20.0)
+    point = find_start(one, 20.0)
     assert point is not None
     assert verify(one, point).feasible
     best = optimum(one)
@@ -71,21 +75,21 @@ def test_assignments_are_solved_well(seed: int) -> None:
 
 def test_the_same_seed_gives_the_same_point() -> None:
     one = assignment(20, 6, 3)
-    first, second = find_start(one, HIGHS, 30.0, seed=5), find_start(one, HIGHS, 30.0, seed=5)
+    first, second = find_start(one, 30.0, seed=5), find_start(one, 30.0, seed=5)
     assert first is not None
     np.testing.assert_array_equal(first, second)
 
 
 def test_infeasible_problems_have_no_start() -> None:
     parity = problem(minimize(1, 1), columns=2, rows=[equal(1, 2, 2)], upper=5, integer=True)
-    assert find_start(parity, HIGHS, 5.0) is None
+    assert find_start(parity, 5.0) is None
     crossing = problem(minimize(1, 1), columns=2, rows=[at_least(3, 1, 1)], upper=1, integer=True)
-    assert find_start(crossing, HIGHS, 5.0) is None
+    assert find_start(crossing, 5.0) is None
 
 
 def test_no_time_gives_no_point_at_once() -> None:
     began = time.perf_counter()
-    assert find_start(assignment(30, 8), HIGHS, 0.0) is None
+    assert find_start(assignment(30, 8), 0.0) is None
     assert time.perf_counter() - began < 1.0
 
 
@@ -132,16 +136,16 @@ def test_a_relaxation_that_takes_too_long_is_done_without() -> None:
 def test_a_stop_keeps_the_best_point() -> None:
     one = assignment(40, 10, 1)
     stopper = Stopper(1)
-    point = find_start(one, HIGHS, 60.0, monitor=stopper)
+    point = find_start(one, 60.0, monitor=stopper)
     assert point is not None
     assert one.objectives[0].value(point) == stopper.heard[0].objective
     assert len(stopper.heard) == 1
-    assert find_start(one, HIGHS, 60.0, monitor=Stopper(0)) is None
+    assert find_start(one, 60.0, monitor=Stopper(0)) is None
 
 
 def test_progress_only_tells_of_better_points() -> None:
     watch = Stopper(10**6)
-    find_start(assignment(40, 10, 1), HIGHS, 20.0, monitor=watch)
+    find_start(assignment(40, 10, 1), 20.0, monitor=watch)
     objectives = [p.objective for p in watch.heard]
     assert len(objectives) >= 2
     assert all(a is not None and b is not None and b < a for a, b in itertools.pairwise(objectives))
@@ -153,7 +157,7 @@ def test_nonlinear_problems_are_not_taken() -> None:
     one = random_mip(1)
     term = Product(np.array([7], dtype=np.int32), np.array([0, 2]), Affines.of_columns(np.array([0, 1])))
     with pytest.raises(ValueError, match="linear"):
-        find_start(replace(one, definitions=(term,)), HIGHS, 1.0)
+        find_start(replace(one, definitions=(term,)), 1.0)
 
 
 # --- parts ------------------------------------------------------------------------------------------------------
