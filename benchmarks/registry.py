@@ -80,6 +80,19 @@ CAPACITY = Case(
     ),
 )
 
+LARGER_CAPACITY = Case(
+    name="larger_capacity",
+    title="70 nodes x 700 jobs as printed, three times the nonzeros: CSV files to a model loaded in HiGHS",
+    prepare=("benchmarks.capacity.data", "70", "1"),
+    reference="gsdsl",
+    facts={"columns": 1_570_800, "nonzeros": 12_596_570},
+    arms=(
+        Arm("gsdsl", "benchmarks.capacity.by_gsdsl"),
+        Arm("NumPy and SciPy, triplets", "benchmarks.capacity.by_numpy_triplets", needs=("scipy",)),
+    ),
+    targets=(Target("gsdsl", figure="CPU", against="NumPy and SciPy, triplets", factor=1.5),),
+)
+
 CAPACITY_SCIP = Case(
     name="capacity_scip",
     title="the same model loaded in SCIP",
@@ -331,6 +344,7 @@ LARGE_ONLINE = Case(
 
 CASES = (
     CAPACITY,
+    LARGER_CAPACITY,
     CAPACITY_SCIP,
     NETWORK,
     SMALL_NETWORK,
