@@ -12,7 +12,7 @@ from notebook_texts import ASSIGN, HOSTILE, THREE
 
 import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.html import render_html
-from gpusched_dsl.reporting.figures.drawing import images
+from gpusched_dsl.reporting.pages import fragment
 from gsdsl_notebook import page
 
 EMPTY = {"br", "img", "meta", "progress"}
@@ -96,9 +96,9 @@ def test_an_infeasible_result() -> None:
 
 
 def test_a_large_figure_becomes_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "LARGEST_SVG", 1000)
+    monkeypatch.setattr(fragment, "LARGEST_SVG", 1000)
     figure = gs.loads(ASSIGN).solve().figures()[0]
-    content = images.data_uri(figure).removeprefix("data:image/png;base64,")
+    content = fragment.data_uri(figure).removeprefix("data:image/png;base64,")
     assert base64.b64decode(content).startswith(b"\x89PNG")
 
 
