@@ -1,7 +1,8 @@
-"""Job shops of the literature, and gangs on named nodes drawn from a seed, as texts of models with intervals."""
+"""Job shops of the literature, gangs on named nodes and jobs on divided GPUs drawn from a seed, as texts of models."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 # Machine and duration of every operation, a row for each job.
@@ -104,6 +105,35 @@ def gangs(jobs: int, nodes: int, seed: int) -> str:
     return GANGS.format(jobs=jobs, nodes=nodes, horizon=horizon, rows="  ".join(rows))
 
 
+MIG = Path(__file__).parents[2] / "models" / "intervals" / "mig_slices.gsm"
+SIZES = {"g1_5gb": 1, "g2_10gb": 2, "g3_20gb": 4, "g4_20gb": 4, "g7_40gb": 8}
+POSITIONS = {"g1_5gb": range(7), "g2_10gb": (0, 2, 4), "g3_20gb": (0, 4), "g4_20gb": (0,), "g7_40gb": (0,)}
+DIVIDED = """
+scenario S for MigSlices {{
+  Gpus = {{ {gpus} }};
+  slices = 8;
+  price = 1[$/h];
+  table Profiles: size = {sizes};
+  table Profiles, Slots: position = {positions};
+  table Jobs: profile value[$/h] = {jobs};
+}}
+"""
+
+
+def divided(jobs: int, gpus: int, seed: int) -> str:
+    """The shipped model of divided GPUs, of the A100 with 40 GB, with jobs of random sizes and values."""
+    random = Random(seed)
+    rows = []
+    for j in range(jobs):
+        (profile,) = random.choices(list(SIZES), [5, 4, 3, 2, 1])
+        rows.append(f"j{j} {profile} {round(SIZES[profile] * random.uniform(0.3, 0.8), 2)}")
+    scenario = DIVIDED.format(
+        gpus=", ".join(f"g{i}" for i in range(gpus)), sizes="  ".join(f"{p} {s}" for p, s in SIZES.items()),
+        positions="  ".join(f"{p} {s} 1" for p, slots in POSITIONS.items() for s in slots), jobs="  ".join(rows),
+    )  # fmt: skip
+    return MIG.read_text(encoding="utf-8") + scenario
+
+
 # The text of each case, and its published optimum where there is one.
 CASES: dict[str, tuple[str, int | None]] = {
     "ft06": (shop(FT06, 100), 55),
@@ -112,4 +142,5 @@ CASES: dict[str, tuple[str, int | None]] = {
     "gangs 12 x 2": (gangs(12, 2, 1), None),
     "gangs 20 x 2": (gangs(20, 2, 1), None),
     "gangs 40 x 4": (gangs(40, 4, 1), None),
+    "divided 60 x 12": (divided(60, 12, 1), None),
 }

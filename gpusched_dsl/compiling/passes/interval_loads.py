@@ -113,6 +113,11 @@ def no_negative(intervals: Intervals, entries: Codes) -> None:
     """State that lengths and demands of present intervals are not negative, and capacities."""
     intervals.add_no_negative(1, "length")
     intervals.add_no_negative(3, "demand")
+    no_negative_capacity(intervals, entries)
+
+
+def no_negative_capacity(intervals: Intervals, entries: Codes) -> None:
+    """State that capacities are not negative."""
     capacities = capacity_of(intervals, entries)
     low, _ = intervals.analysis.bounds.of(capacities)
     mine = np.flatnonzero(surely_positive(-low))

@@ -86,7 +86,7 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Cumula
     no_negative(intervals, np.flatnonzero(entries))
     made: tuple[Reified, ...] = ()
     if intervals.count:
-        made = _add_loads(intervals)
+        made = _add_slots(intervals)
     builder.replace(definition, entries, made)
     builder.notes.append(
         Note(
@@ -96,10 +96,24 @@ def _reformulate(builder: ProblemBuilder, analysis: Analysis, definition: Cumula
     )  # fmt: skip
 
 
-def _add_loads(intervals: Intervals) -> tuple[Reified, ...]:
+def _add_slots(intervals: Intervals) -> tuple[Reified, ...]:
     interval, value = _values(intervals)
-    entry = intervals.entry[interval]
     taken, made = _chosen(intervals, interval, value)
+    lengths, demands = (intervals.part(number).constants[interval] for number in (1, 3))
+    add_loads(intervals, interval, taken, value, lengths, demands)
+    return made
+
+
+def add_loads(
+    intervals: Intervals, interval: Codes, taken: Affines, value: Floats, length: Floats, demand: Floats
+) -> None:
+    """State that the load fits at every time at which an interval may start.
+
+    `taken[i]` is 1 where `interval[i]` is present with a start, a length and a demand, of arrays in the same order.
+    """
+    if not len(interval):
+        return
+    entry = intervals.entry[interval]
     # The times of an entry are those at which one of its intervals may start.
     order = np.lexsort((value, entry))
     new = np.ones(len(order), dtype=np.bool_)
@@ -109,8 +123,8 @@ def _add_loads(intervals: Intervals) -> tuple[Reified, ...]:
     begin = np.empty(len(order), dtype=np.int64)
     begin[order] = np.cumsum(new) - 1
     # Times before the end of an interval that starts at a value, by the ends of entries and a search among all times.
-    span = 2.0 * (np.abs(time).max() + intervals.part(1).constants.max() + 1.0)
-    ends = value + intervals.part(1).constants[interval]
+    span = 2.0 * (np.abs(time).max() + length.max() + 1.0)
+    ends = value + length
     ends -= ROUNDING * np.maximum(1.0, np.abs(ends))
     end = np.searchsorted(time + span * owner, ends + span * entry, side="left")
     last = np.searchsorted(owner, entry, side="right")
@@ -118,11 +132,12 @@ def _add_loads(intervals: Intervals) -> tuple[Reified, ...]:
     intervals.builder.expect(int(lasting.sum()), intervals.definition.name, intervals.definition.span)
     of = np.repeat(np.arange(len(value)), lasting)
     at = np.repeat(begin - (np.cumsum(lasting) - lasting), lasting) + np.arange(len(of))
-    demands = intervals.part(3).constants[interval]
-    rows = RowBuilder(len(time)).add_affines(at, taken.take(of), demands[of])
-    rows.add_affines(np.arange(len(time)), capacity_of(intervals, owner), -1.0)
+    rows = RowBuilder(len(time)).add_affines(at, taken.take(of), demand[of])
+    if isinstance(intervals.definition, Cumulative):
+        rows.add_affines(np.arange(len(time)), capacity_of(intervals, owner), -1.0)
+    else:
+        rows.constants -= 1.0
     intervals.add_where_true("at_time", owner, rows, 0.0)
-    return made
 
 
 def _values(intervals: Intervals) -> tuple[Codes, Floats]:

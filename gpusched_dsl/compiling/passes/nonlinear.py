@@ -21,6 +21,7 @@ from gpusched_dsl.compiling.passes.integer_arguments import IntegerArguments
 from gpusched_dsl.compiling.passes.integer_powers import IntegerPowers
 from gpusched_dsl.compiling.passes.integer_products import IntegerProducts
 from gpusched_dsl.compiling.passes.integer_quotients import IntegerQuotients
+from gpusched_dsl.compiling.passes.interval_choices import IntervalChoices
 from gpusched_dsl.compiling.passes.interval_loads import IntervalLoads
 from gpusched_dsl.compiling.passes.interval_orders import IntervalOrders
 from gpusched_dsl.compiling.passes.interval_slots import IntervalSlots
@@ -40,6 +41,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 PASSES: tuple[Pass, ...] = (
     EqualTerms(),
     IntegerQuotients(),
+    IntervalChoices(),
     IntervalOrders(),
     IntervalSlots(),
     IntervalLoads(),
