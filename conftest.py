@@ -27,6 +27,9 @@ MORE_OF_THE_SAME = frozenset(
 )
 LONG_TEST = 900.0  # seconds that a long test may take on a busy machine: none needs a tenth of that on a quiet one
 
+QUICK_MINUTES = 6  # of CPU time, which a whole quick suite may take in all processes (`docs/testing.md`)
+OF_WORKERS = pytest.StashKey[float]()  # CPU seconds
+
 settings.register_profile("quick", derandomize=True, database=None)
 
 
@@ -35,6 +38,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[OF_WORKERS] = 0.0
     gc.set_threshold(20_000, 20, 20)  # by default, a tenth of the time goes to cycles among thousands of tests
     if config.getoption("markexpr") == "not slow":
         settings.load_profile("quick")
@@ -56,6 +60,31 @@ class FailuresAtOnce:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if report.failed and terminal is not None:
             terminal.write_line(f" {report.nodeid} failed\n{report.longreprtext[-2000:]}")
+
+
+def cpu_seconds() -> float:
+    """Of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def pytest_sessionfinish(session: Any) -> None:
+    if hasattr(session.config, "workerinput"):
+        session.config.workeroutput["cpu"] = cpu_seconds()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[OF_WORKERS] += getattr(node, "workeroutput", {}).get("cpu", 0.0)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """A suite that grows is seen by everybody who runs it; no test fails because a machine is slow."""
+    if is_quick(config):
+        workers, own = config.stash[OF_WORKERS], os.times()  # workers are children, which may have ended by now
+        minutes = (workers + own.user + own.system if workers else cpu_seconds()) / 60
+        limit = f"a whole quick suite takes at most {QUICK_MINUTES} min"
+        terminalreporter.write_line(f"CPU time of all processes: {minutes:.1f} min ({limit})")
 
 
 def is_quick(config: pytest.Config) -> bool:
