@@ -83,6 +83,7 @@ def test_all_kinds_are_here() -> None:
     assert {event["kind"] for event in EVENTS} == set(KINDS)
 
 
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("event", EVENTS, ids=[str(event["kind"]) for event in EVENTS])
 @pytest.mark.parametrize("time", [math.nan, math.inf, -math.inf, np.float64("nan"), np.float32("inf"), 1.79e9, -1.79e9])
 def test_times_that_are_none(loop: gs.LiveEventLoop, event: dict[str, Any], time: float) -> None:

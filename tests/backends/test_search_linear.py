@@ -54,6 +54,7 @@ def lots(seed: int, periods: int = 8, items: int = 3) -> Problem:
     )
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_neighbourhoods_of_lot_sizes(seed: int) -> None:
     """From a set-up in each period each point is feasible and better; the last is near the optimum."""
@@ -108,6 +109,7 @@ def test_a_dive_ends_where_nothing_is_better() -> None:
     linear.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_search_of_lot_sizes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Moves and linear problems together, from nothing, with the same point for the same seed."""

@@ -130,6 +130,7 @@ def test_readers_find_the_known_optimum(tmp_path: Path, case: Case, ending: str)
             assert value == pytest.approx(case.objective, rel=1e-6)
 
 
+@pytest.mark.quick(60)
 @pytest.mark.parametrize("lines", [1, 2, 5])
 @pytest.mark.parametrize("case", READABLE, ids=lambda case: case.name)
 def test_texts_are_written_in_parts(case: Case, lines: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ def reduced(folder: Path, seed: int) -> Path:
     return file
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("scenario", METHODS)
 def test_metrics_are_those_of_the_paper(scenario: str, seed: int, tmp_path: Path) -> None:

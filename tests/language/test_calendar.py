@@ -46,6 +46,7 @@ def test_clock_functions_and_dates_agree_with_python(zone: str) -> None:
     assert [calendar.seconds(text) for text in calendar.isos(seconds)] == pytest.approx(times, abs=2e-6)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("zone", ZONES)
 def test_texts_for_readers_name_the_moment(zone: str) -> None:
     """Read back, a text names the second from which it was made: also where the clock shows it twice."""
@@ -102,6 +103,7 @@ def brute_force(calendar: Calendar, zone: str, hours: list[float], days: list[in
     return sorted(set(found))
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize(
     ("zone", "start"),
     [("Europe/Berlin", "2026-03-27"), ("Europe/Berlin", "2026-10-23"), ("America/New_York", "2026-10-30 13:00"),

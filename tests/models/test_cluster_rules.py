@@ -62,7 +62,7 @@ def check_policies(folder: Path, seed: int, policies: tuple[str, ...]) -> None:
 BINDING = (23, 27)  # each rule alone excludes the best plans
 
 
-@pytest.mark.parametrize("seed", BINDING)
+@pytest.mark.parametrize("seed", [pytest.param(BINDING[0], marks=pytest.mark.slow), BINDING[1]])
 def test_optimum(seed: int, tmp_path: Path) -> None:
     check_solvers(tmp_path, seed, ("highs", "scip") if seed == BINDING[0] else ("highs",))
 

@@ -60,6 +60,7 @@ def run(more: str, commit: int = 1, events: str = "") -> tuple[RunOutcome, list[
     return driver(text, "SlotBySlot", "S", "highs", **given).run(), found
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "prices",
     [

@@ -27,6 +27,7 @@ scenario Drawn for TeamShares {{
 """
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("seed", "together"), [*((seed, 1) for seed in range(5)), (5, 3), (6, 4), (7, 6)])
 def test_ten_and_more_steps_equal_the_simulation(seed: int, together: int, policy: str) -> None:

@@ -115,7 +115,7 @@ def run(folder: Path, method: str, *options: str) -> list[Part]:
     return [Part(row["job"], row["node"], row["start"], row["end"]) for row in found["schedule"]]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", ["FIFO", "EASY", "SRTF", "LocalSearch"])
 def test_two_days(method: str, tmp_path: Path) -> None:
     draw(tmp_path, 30, 0.5)

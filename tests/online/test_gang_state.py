@@ -32,6 +32,7 @@ scenario S for Spread {
 RACK = [0, 0, 1, 1]
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("events", ["arrival, completion", "arrival, completion, every 0.75[h]"])
 @pytest.mark.parametrize("method", ["FIFO", "SJF", "SRTF"])

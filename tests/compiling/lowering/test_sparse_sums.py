@@ -198,6 +198,7 @@ def _sparse(scenario: CheckedScenario, monkeypatch: pytest.MonkeyPatch, **option
         return _ground(scenario, **options), shorter
 
 
+@pytest.mark.quick(36)
 @pytest.mark.parametrize("variables", VARIABLES)
 @pytest.mark.parametrize("constraint", SPARSE)
 def test_fewer_rows_and_the_same_problem(variables: str, constraint: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +211,7 @@ def test_fewer_rows_and_the_same_problem(variables: str, constraint: str, monkey
         assert shorter - {OBJECTIVE}
 
 
+@pytest.mark.quick(16)
 @pytest.mark.parametrize("variables", VARIABLES)
 @pytest.mark.parametrize("constraint", FULL)
 def test_other_bodies_visit_the_product(variables: str, constraint: str, monkeypatch: pytest.MonkeyPatch) -> None:

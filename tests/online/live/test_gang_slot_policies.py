@@ -103,6 +103,7 @@ def test_without_keeping_gangs_move_or_halt() -> None:
     assert [sorted(running) for running in free] == [["long"], ["short"], ["long"], ["long"]]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(6))
 def test_policies_are_the_same_live(seed: int, method: str) -> None:

@@ -59,7 +59,7 @@ def test_price_aware_training_is_the_same_live(scenario: str) -> None:
     check_equal(text, "Rolling", scenario, "highs", 2)
 
 
-@pytest.mark.parametrize("seed", [*range(50), *(pytest.param(k, marks=pytest.mark.slow) for k in range(50, 400))])
+@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(k, marks=pytest.mark.slow) for k in range(12, 400))])
 def test_random_blocks_are_the_same_live(seed: int) -> None:
     case = drawn_window(seed)
     check_equal(longer(case).text, "Block", None, case.method, case.horizon)
@@ -97,7 +97,7 @@ def arriving(seed: int) -> WindowCase:
     return longer(replace(case, jobs=jobs, laws=frozenset()))
 
 
-@pytest.mark.parametrize("seed", [*range(25), *(pytest.param(k, marks=pytest.mark.slow) for k in range(25, 200))])
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(k, marks=pytest.mark.slow) for k in range(8, 200))])
 def test_jobs_of_random_blocks_arrive_by_events(seed: int) -> None:
     case = arriving(seed)
     check_arrivals(case.text, "Block", None, case.method, case.horizon - case.lookahead)

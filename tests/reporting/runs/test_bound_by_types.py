@@ -58,7 +58,7 @@ def random_schedule(jobs: TimedJobs, rng: np.random.Generator) -> float:
     return cost + float((jobs.weight * np.maximum(0.0, end - jobs.due)).sum())
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(40))
 def test_no_schedule_is_below(seed: int) -> None:
     jobs, rng = drawn(seed), np.random.default_rng([seed, 1])

@@ -80,7 +80,7 @@ def completions(jobs: TimedJobs) -> TimedJobs:
     return replace(jobs, cost=np.zeros(len(jobs.time)), due=jobs.came, weight=np.full(count, 1 / count))
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_no_schedule_is_below(seed: int) -> None:
     jobs, rng = drawn(seed), np.random.default_rng([seed, 1])
@@ -93,7 +93,7 @@ def test_no_schedule_is_below(seed: int) -> None:
         assert mean >= completion - 1e-9
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_one_machine(seed: int) -> None:
     """All jobs at once: the mean completion time of the shortest first is exact, and the bound comes close to it.
@@ -117,7 +117,7 @@ def test_one_machine(seed: int) -> None:
     assert 0.8 * least - 1e-3 <= bound <= least + 1e-9
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(30))
 def test_dominated_ways_do_not_count(seed: int) -> None:
     """The bound is the same with ways that another one dominates; a search over all pairs finds the same ways."""
@@ -278,7 +278,7 @@ def least_by_programs(jobs: PricedJobs, prices: np.ndarray, j: int) -> float:
     return float(best)
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(16))
 def test_best_prices(seed: int) -> None:
     """The bound is the optimum of the relaxation in which each job mixes its schedules, found by column generation."""
