@@ -1,9 +1,10 @@
 """Kernels run as plain Python until machine code is worth its time, which another process compiles meanwhile.
 
 Both give the same results to the last bit, so it does not matter when a kernel changes over. Numba takes 0.2 s to load
-and up to a minute to compile kernels, while plain Python decides on 40 jobs in a second. So Numba is loaded when a
+and up to a minute to compile kernels, while plain Python places 10,000 jobs in five seconds. So Numba is loaded when a
 kernel has run for a while. Machine code that is kept from an earlier run is loaded then; otherwise a child process
-compiles it, and the kernel changes over at the first call after that. Only large arguments wait for the compiler.
+compiles it. The kernel changes over at the first call after that, a long call also in its middle: it begins again with
+machine code (`changeover.py`). Only arguments that are too large to be copied for that wait for the compiler.
 
 With GSDSL_PYTHON_KERNELS=1 kernels stay plain Python, with GSDSL_COMPILED_KERNELS=1 they are compiled before they run.
 Kernels that would take minutes as plain Python are always compiled.
@@ -22,20 +23,23 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from gpusched_dsl.policies.kernels import background, machine_code
+from gpusched_dsl.policies.kernels import background, changeover, machine_code
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Result = TypeVar("_Result")
 
-# Entries of all arrays of a call. Beyond the first, kept machine code is loaded at once; beyond the second, a call
-# waits for the compiler. 40 jobs on nine types of node have 6,000 entries, 1,000 jobs 250,000.
+# Entries of all arrays of a call. Beyond the first, kept machine code is loaded at once, and a plain call can change
+# over in its middle; beyond the second, a call waits for the compiler. 40 jobs on nine types of node have 6,000
+# entries, 1,000 jobs 250,000.
 LOADED_FROM: Final = 20_000
-COMPILED_FROM: Final = 200_000
+COMPILED_FROM: Final = 20_000_000
 # Seconds of plain Python after which kept machine code is loaded, after which other is compiled in the background, and
-# after which a call waits for the compiler, if the background has failed.
+# after which a call compiles itself, because the background has failed or other processes leave it no time.
 LOADED_AFTER: Final = 0.05
 REQUESTED_AFTER: Final = 0.2
-COMPILED_AFTER: Final = 30.0
+COMPILED_AFTER: Final = 60.0
+# Seconds of plain Python of a kernel after which the background finishes its work even if this process ends before.
+WORTH_KEEPING_AFTER: Final = 2.0
 
 _lock = threading.RLock()
 _ready_seconds = 0.0
@@ -70,7 +74,7 @@ class Kernel(machine_code.Callee):
         self._at_once = at_once or bool(os.environ.get("GSDSL_COMPILED_KERNELS"))
         self._entry: Any = None
         self._is_ready = False  # whether the entry has machine code for some types of arguments
-        self._plain: Callable[..., Any] | None = None
+        self._plain: dict[bool, Callable[..., Any]] = {}  # without and with `changeover.watched_range`
         self._seconds = 0.0  # of plain Python
         self._may_be_kept: bool | None = None
         self._request: background.CompileRequest | None = None
@@ -95,32 +99,68 @@ class Kernel(machine_code.Callee):
                 return self._entry(*arguments)
             except machine_code.NotCompiled:  # for arguments of these types
                 pass
-        if self._at_once or _entries(arguments) > COMPILED_FROM or self._loads(arguments):
+        entries = _entries(arguments)
+        if self._at_once or (entries > COMPILED_FROM and otherwise is None) or self._loads(arguments, entries):
             return self._machine_code(arguments)(*arguments)
         before = time.perf_counter()
         try:
             with np.errstate(all="ignore"):  # as in compiled code
-                return self._plain_function()(*arguments) if otherwise is None else otherwise()
+                if otherwise is not None:
+                    return otherwise()
+                if entries > LOADED_FROM:
+                    return self._plain_or_changed_over(arguments)
+                return self._plain_function()(*arguments)
         finally:
             self._seconds += time.perf_counter() - before
-            if self._request is None and self._seconds > REQUESTED_AFTER and not self._may_be_kept:
-                self._request = background.request(self, self.signature(arguments))
+            self._request_in_time(arguments, 0.0)
 
-    def _loads(self, arguments: tuple[Any, ...]) -> bool:
-        """Return whether there is machine code for a small call, and it is time to load it."""
+    def _request_in_time(self, arguments: tuple[Any, ...], seconds: float) -> None:
+        """Have machine code compiled in the background after enough plain Python, `seconds` of it in this call."""
+        seconds += self._seconds
+        if self._request is None and seconds > REQUESTED_AFTER and not self._may_be_kept:
+            self._request = background.request(self, self.signature(arguments))
+        if self._request is not None and seconds > WORTH_KEEPING_AFTER:
+            self._request.outlive()
+
+    def _plain_or_changed_over(self, arguments: tuple[Any, ...]) -> Any:
+        """Run plain Python until it is done or machine code is ready, which then begins again."""
+        try:
+            saved = changeover.saved(arguments)
+        except changeover.NotRestorable:
+            return self._plain_function()(*arguments)
+        before = time.perf_counter()
+
+        def is_time() -> bool:
+            seconds = time.perf_counter() - before
+            self._request_in_time(arguments, seconds)
+            return self._request is not None and self._has_answer(self._request, self._seconds + seconds)
+
+        try:
+            with changeover.watched(is_time):
+                return self._plain_function(watched=True)(*arguments)
+        except changeover.ChangeOver:
+            changeover.restore(arguments, saved)
+        return self._machine_code(arguments)(*arguments)
+
+    def _loads(self, arguments: tuple[Any, ...], entries: int) -> bool:
+        """Return whether there is machine code for a call that could be plain, and it is time to load it."""
         if self._request is not None:
-            if not self._request.is_done():
+            if not self._has_answer(self._request, self._seconds):
                 return False
-            if self._request.has_failed:
-                return self._seconds > COMPILED_AFTER
+            if not self._request.is_done() or self._request.has_failed:
+                return True
             self._request = None
             return machine_code.is_kept(self.entry(), self.signature(arguments))
         if self._may_be_kept is None:
             self._may_be_kept = machine_code.may_be_kept(self.py_func)
-        if not self._may_be_kept or (self._seconds < LOADED_AFTER and _entries(arguments) < LOADED_FROM):
+        if not self._may_be_kept or (self._seconds < LOADED_AFTER and entries < LOADED_FROM):
             return False
         self._may_be_kept = machine_code.is_kept(self.entry(), self.signature(arguments))
         return self._may_be_kept
+
+    def _has_answer(self, request: background.CompileRequest, seconds: float) -> bool:
+        """Return whether machine code is there, or is worth waiting for after `seconds` of plain Python."""
+        return seconds > COMPILED_AFTER or (request.is_done() and not request.has_failed)
 
     def signature(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the compiler's types of arguments."""
@@ -155,25 +195,28 @@ class Kernel(machine_code.Callee):
             _ready_seconds += time.perf_counter() - before
             return entry
 
-    def _plain_function(self) -> Callable[..., Any]:
-        if self._plain is None:
-            self._plain = _plain(self.py_func)
-        return self._plain
+    def _plain_function(self, watched: bool = False) -> Callable[..., Any]:
+        if watched not in self._plain:
+            self._plain[watched] = _plain(self.py_func, watched)
+        return self._plain[watched]
 
 
-_plain_globals: dict[str, dict[str, Any]] = {}
+_plain_globals: dict[tuple[str, bool], dict[str, Any]] = {}
 
 
-def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+def _plain(function: Callable[..., Any], watched: bool) -> Callable[..., Any]:
     """Return a function that calls plain functions where it would call kernels, so that none decides anew."""
     assert isinstance(function, types.FunctionType)
     with _lock:
-        known = _plain_globals.get(function.__module__)
+        key = (function.__module__, watched)
+        known = _plain_globals.get(key)
         if known is None:
-            known = _plain_globals[function.__module__] = dict(function.__globals__)
+            known = _plain_globals[key] = dict(function.__globals__)
+            if watched:
+                known["range"] = changeover.watched_range
             for name, value in function.__globals__.items():
                 if isinstance(value, Kernel):
-                    known[name] = value._plain_function()
+                    known[name] = value._plain_function(watched)
         return types.FunctionType(
             function.__code__, known, function.__name__, function.__defaults__, function.__closure__
         )

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import pickle
+import struct
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from random_clusters import some_workload
 
+from gpusched_dsl.policies.kernels import changeover
+from gpusched_dsl.policies.kernels.changeover import watched_range
 from gpusched_dsl.policies.kernels.compiled import Kernel, compiled_at_once
 from gpusched_dsl.policies.kernels.moves.change import empty_change
 from gpusched_dsl.policies.kernels.moves.delta_evaluation import empty_delta_evaluation
@@ -44,6 +50,94 @@ def test_kernels_stay_as_they_are_without_a_compiler() -> None:
         assert compiled_at_once(_twice) is _twice
     else:
         assert isinstance(compiled_at_once(_twice), Kernel)
+
+
+LONG_CALL = """
+import numpy as np
+from gpusched_dsl.policies.kernels import background, changeover, compiled
+
+def shuffle(cells, sums, rng, rounds):
+    total = 0.0
+    for _ in range(rounds):
+        for at in range(len(cells)):
+            other = rng.integers(0, len(cells))
+            cells[at], cells[other] = cells[other], cells[at]
+            sums[at] += 1.0 / (1 + cells[at])
+            total += sums[at] * rng.random()
+    return total
+
+kernel = compiled.Kernel(shuffle)
+
+def shuffled(function, rounds):
+    cells, sums, rng = np.arange(50), np.zeros(50), np.random.default_rng(3)
+    total = function(cells, sums, rng, rounds)
+    return total, cells.tolist(), sums.tolist(), int(rng.integers(1 << 40))
+
+def main(has_child):
+    begun, watched_range = [], changeover.watched_range
+    def counted(*arguments):
+        begun.append(len(arguments))
+        return watched_range(*arguments)
+    changeover.watched_range, compiled.LOADED_FROM = counted, 0
+    if not has_child:
+        compiled.COMPILED_AFTER = 1.0
+        background.request = lambda *_: background.CompileRequest(None, 0)
+    found = shuffled(kernel, ROUNDS)
+    assert kernel._is_ready
+    assert 10 < len(begun) < ROUNDS, len(begun)
+    assert found == shuffled(compiled.Kernel(shuffle, at_once=True), ROUNDS)
+    assert shuffled(kernel, 40) == shuffled(shuffle, 40)
+    assert bool(background._child) == has_child
+"""
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("has_child", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_long_call_changes_over_in_its_middle(has_child: bool, tmp_path: Path) -> None:
+    """Machine code begins again with the arguments from before the call, and does as plain Python would have done."""
+    pytest.importorskip("numba")
+    rounds = 300_000  # minutes as plain Python
+    (tmp_path / "long_call.py").write_text(LONG_CALL.replace("ROUNDS", str(rounds)), encoding="utf-8")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("GSDSL_", "NUMBA_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", f"import long_call; long_call.main({has_child})"], cwd=tmp_path,
+        env={**environment, "XDG_CACHE_HOME": str(tmp_path)}, capture_output=True, text=True, check=False, timeout=350,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+def test_a_call_with_an_unknown_argument_runs_to_its_end() -> None:
+    with pytest.raises(changeover.NotRestorable):
+        changeover.saved((np.zeros(3), [1]))
+
+
+def test_restored_arguments_are_those_from_before() -> None:
+    constant = np.arange(4)
+    constant.flags.writeable = False
+    rng = np.random.default_rng(5)
+    given = (np.arange(6).reshape(2, 3).T, (rng, None, True), constant, 1.5)
+    saved = changeover.saved(given)
+    given[0][:] = 7
+    drawn = rng.random()
+    changeover.restore(given, saved)
+    assert given[0].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert rng.random() == drawn
+
+
+def test_only_watched_threads_change_over() -> None:
+    with changeover.watched(lambda: True):
+        with ThreadPoolExecutor() as pool:
+            assert pool.submit(ranges_for, 0.3).result() is None
+        with pytest.raises(changeover.ChangeOver):
+            ranges_for(10.0)
+    ranges_for(0.3)
+
+
+def ranges_for(seconds: float) -> None:
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        watched_range(3)
 
 
 @pytest.mark.quick(5)
@@ -119,6 +213,45 @@ def test_without_the_other_process_it_stays_python(tmp_path: Path) -> None:
 @pytest.mark.timeout(600)
 def test_without_the_other_process_it_compiles_in_the_end(tmp_path: Path) -> None:
     assert run_changeover(tmp_path, before="compiled.COMPILED_AFTER = 0.0", during=KILL)[0] == "True"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_other_process_finishes_what_is_worth_keeping(tmp_path: Path) -> None:
+    worth = "compiled.WORTH_KEEPING_AFTER = 0.0"
+    ready, _, has_child, _ = run_changeover(tmp_path, before=worth, seconds=1)
+    assert (ready, has_child) == ("False", "True")
+    until = time.monotonic() + 500
+    while not list(tmp_path.rglob("queues.append_all_entry-*.nbi")) and time.monotonic() < until:
+        time.sleep(0.5)
+    assert run_changeover(tmp_path) == ["True", "True", "False", "0"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks of files")
+def test_a_process_that_waits_for_another_one_ends_with_its_parent(tmp_path: Path) -> None:
+    import fcntl
+
+    program = "from gpusched_dsl.policies.kernels import {}"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    told = [sys.executable, "-c", program.format("machine_code; print(machine_code.cache_folder())")]
+    folder = Path(subprocess.run(told, env=environment, capture_output=True, text=True, check=True).stdout.strip())
+    folder.mkdir(parents=True)
+    request = pickle.dumps(("gpusched_dsl.policies.kernels.queues", "append_all", ()))
+    with (folder / "lock").open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        for parent, is_left in ((os.getpid(), False), (os.getpid() + 1, True)):
+            served = [sys.executable, "-c", program.format(f"background; background.serve({parent})")]
+            with subprocess.Popen(served, env=environment, stdin=-1, stdout=-1) as child:
+                assert child.stdin is not None
+                child.stdin.write(struct.pack("<Q", len(request)) + request)
+                child.stdin.flush()
+                if is_left:
+                    assert child.wait(60) == 0
+                else:
+                    with pytest.raises(subprocess.TimeoutExpired):
+                        child.wait(20)
+                    child.kill()
 
 
 FIRST_PLANS = """
