@@ -67,7 +67,7 @@ def test_optimum(seed: int, tmp_path: Path) -> None:
     check_solvers(tmp_path, seed, ("highs", "scip") if seed == BINDING[0] else ("highs",))
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("seed", "policy"),
     [*((BINDING[0], policy) for policy in POLICIES), *((BINDING[1], p) for p in ("FIFO", "EASY", "SlurmFairShare"))],

@@ -126,7 +126,7 @@ def test_two_days(method: str, tmp_path: Path) -> None:
 
 def test_the_check_finds_what_is_broken(tmp_path: Path) -> None:
     """Without the rules each of them is broken by the same queue, so that the test above could fail."""
-    draw(tmp_path, 120, 0.5)  # starts in office hours
+    draw(tmp_path, 70, 0.5)  # starts in office hours
     text = TEXT.read_text(encoding="utf-8")
     for name in ("team_share", "own_node", "own_rack", "power", "green"):
         text = text.replace(f"constraint {name}", f"#constraint {name}", 1)

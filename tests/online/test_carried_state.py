@@ -299,6 +299,7 @@ def crowd(seed: int, events: str, more: str = "") -> str:
     )
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
     ("events", "more"),

@@ -263,6 +263,7 @@ def test_a_copy_of_a_run_plans_at_the_same_times(seed: int) -> None:
     assert one.total == pytest.approx(two.total)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("order", ["-submitted[j]", "(if weekday(now) <= 5 then left[j] / 1[h] else -left[j] / 1[h])"])
 def test_rollouts_on_arrays_are_those_of_the_run(seed: int, order: str) -> None:

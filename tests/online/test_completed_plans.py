@@ -98,7 +98,7 @@ def test_controllers_share_the_completion(tmp_path: Path) -> None:
     assert result.costs["air"] == pytest.approx(30.0)
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("policy", ["FIFO", "EPRONS", "PAMBT", "ValleyGreedy", "ValleyGreedyBySlot"])
 @pytest.mark.parametrize("scenario", ["ExclusionLowLoadByNode", "LatencyBoundByNode", "MigrationAndLoadByNode"])
 def test_a_window_of_all_slots_costs_what_the_solve_costs(tmp_path: Path, policy: str, scenario: str) -> None:

@@ -67,6 +67,7 @@ def test_a_gang_takes_as_long_as_its_spread() -> None:
         assert sum(r["workers"] for r in here) == CASE.workers[row["job"]]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_windows_execute_gangs(seed: int) -> None:
     case = drawn_gangs(seed)

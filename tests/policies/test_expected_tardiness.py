@@ -58,6 +58,7 @@ def test_discrete_laws_are_exact() -> None:
         assert found.energy[row] == pytest.approx(linear_program(case, weight, *cells(case.law, case.done)), rel=1e-6)
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_laws_are_close_to_fine_steps(kind: str) -> None:
     """The work is rounded up, or down, to a multiple of a step: the cost lies between the two."""

@@ -109,6 +109,7 @@ def test_the_interval_of_a_ratio() -> None:
         assert (1.0 in ratio) == (0.0 in difference)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("shared", [0.0, 0.7, 1.0], ids=["own draws", "partly shared", "the same draws"])
 @pytest.mark.parametrize("count", [LEAST_DRAWS, 10])
 def test_the_interval_of_several_cells_covers_their_mean_as_often_as_it_says(shared: float, count: int) -> None:

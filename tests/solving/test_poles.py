@@ -29,7 +29,7 @@ def with_two_shares(goal: str) -> str:
     return f"model m {{ {variables} {goal}; {row} }} scenario s for m {{ }}"
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "goal",
     [
@@ -46,7 +46,7 @@ def test_an_objective_with_a_pole_in_reach_is_unbounded(goal: str) -> None:
     assert gs.loads(with_two_shares(goal)).solve(backend="scip", time_limit=20).status == "unbounded"
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(300))
 def test_no_point_of_a_grid_refutes_a_claim(seed: int) -> None:
     problem = random_problem_with_poles(seed)

@@ -179,7 +179,7 @@ def test_the_tables_are_complete() -> None:
     ("verb", "method", "options", "refused"),
     [
         ("solve", "highs", SOLVING, 60),
-        ("solve", "FIFO", SOLVING, 95),
+        pytest.param("solve", "FIFO", SOLVING, 95, marks=pytest.mark.slow),
         ("run", "FIFO", RUNNING, 17),
         ("check", "", CHECKING, 1),
     ],

@@ -205,6 +205,7 @@ def test_stopped_at_any_time(tmp_path: Path) -> None:
     assert ("limit", "interrupt") in ends
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("after", [*range(0, 40, 4), 1_000_000])
 @pytest.mark.parametrize("heuristic", ["auto", "on"])
 def test_local_search_shows_no_bound(tmp_path: Path, after: int, heuristic: str) -> None:

@@ -31,6 +31,7 @@ def best(allowed: list[int]) -> float:
     return max(sum(max(GAIN[k] * LEAST[k], GAIN[k] * MOST[k]) for k in c) for c in used)
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("condition", "allowed"),

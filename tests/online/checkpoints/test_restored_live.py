@@ -92,7 +92,7 @@ def test_windows_whose_prices_come_later(kept: int, tmp_path: Path, monkeypatch:
     assert check_live(workspace, config) == 6
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_runs_of_gangs(seed: int, tmp_path: Path) -> None:
     """Jobs are withdrawn and come back, nodes fail."""

@@ -56,6 +56,7 @@ def executed(text: str, method: str, slots: int) -> tuple[list[dict[str, Workers
     return found, loop
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(8))
 def test_windows_execute_plans_of_policies(seed: int, method: str) -> None:
@@ -70,6 +71,7 @@ def test_windows_execute_plans_of_policies(seed: int, method: str) -> None:
         assert found[0], "a job that may start does"
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("seed", range(24))
 def test_running_gangs_stay_where_they_are(seed: int) -> None:
     """From slot to slot, until the gang ends; `Stay` sorts by the work that is left, so that others overtake."""

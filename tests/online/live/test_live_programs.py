@@ -39,6 +39,7 @@ def method(tmp_path: Path, fault: str) -> str:
     return f"program:{shlex.quote(sys.executable)} {shlex.quote(str(file))}"
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_has_happened_is_accepted_and_the_fallback_plans(fault: str, tmp_path: Path) -> None:
     records = live(EVENTS, tmp_path, method(tmp_path, FAULTS[fault]), str(tmp_path / "run.db"))

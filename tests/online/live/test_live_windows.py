@@ -77,6 +77,7 @@ def check_arrivals(text: str, online: str, scenario: str | None, method: str, sl
     assert_alike(found, expected)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("scenario", ["ValleysByNode", "DearRestartsByNode", "GapByNode", "GapDearBootsByNode"])
 @pytest.mark.parametrize("block", ["Rolling", "SlotBySlot"])
 def test_price_aware_jobs_arrive_by_events(scenario: str, block: str) -> None:

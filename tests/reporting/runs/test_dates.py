@@ -122,6 +122,7 @@ def test_marks_of_figures_are_clock_times() -> None:
     assert [round(float(tick), 9) for tick in axes.get_xticks()[:5]] == [0, 2, 4, 6, 9]  # 02:00, and 04:00 after 3 h
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("hours", [0.2, 1.0, 5.0, 9.5, 13.0, 18.0, 26.0, 47.0, 80.0, 24.0 * 9, 24.0 * 40, 24.0 * 400])
 def test_labels_of_dates_do_not_overlap(hours: float) -> None:
     axis = getattr(run_figures(run())[0], "axis", None)

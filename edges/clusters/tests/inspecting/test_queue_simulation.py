@@ -109,6 +109,7 @@ def row(at: int, job: plain_queue.Job, het_job: dict[int, str]) -> dict[str, obj
     }
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("rule", list(QueueRule))
 @pytest.mark.parametrize("part", range(5))
 @pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])

@@ -64,6 +64,7 @@ def test_which_formats_have_the_options() -> None:
     assert set(CASES) == set(shipped(False)) - others
 
 
+@pytest.mark.quick(24)
 @pytest.mark.parametrize(("separator", "stated"), [(";", ";"), ("|", "pipe"), ("\t", "tab")])
 @pytest.mark.parametrize("name", CASES)
 def test_other_separators_and_the_decimal_comma(name: str, separator: str, stated: str) -> None:
