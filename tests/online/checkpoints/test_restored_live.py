@@ -134,7 +134,7 @@ online Live for TraceReplay {
 """
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("kept", [1000, 3])
 @pytest.mark.parametrize("method", ["SJF", "LAS", "EASY", "MaxMin", "P"])
 def test_policies_with_a_memory(method: str, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -307,6 +307,7 @@ def many_jobs(slots: int) -> list[bytes]:
     return [*lines, line("end", "e", slots)]
 
 
+@pytest.mark.slow
 def test_jobs_that_ended_long_ago_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Decisions and costs do not change, also after a kill; a label stays used."""
     lines = many_jobs(24)

@@ -54,7 +54,7 @@ def start(text: str, method: str, online: str = BLOCK) -> EventLoop:
     return loop
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("method", "online"),
     [("Own", BLOCK), ("Generating", "Noisy"), ("Own", "Whole"), ("Generating", BLOCK), ("Generating", "Periodic")],
@@ -121,7 +121,9 @@ def test_nothing_is_read_of_the_real_future() -> None:
                 values = loop.current_plan.values["run"]
                 found.append((loop.world.now, [c.tolist() for c in values.codes]))
 
-        driver(text, BLOCK, "S", "Own", seed=1, on_plan=note).run()
+        loop = driver(text, BLOCK, "S", "Own", seed=1, on_plan=note)
+        loop.stop = lambda: loop.world.status[loop.base.store.universes["Jobs"].code_of["j7"]] != FUTURE
+        loop.run()
         return found
 
     first, second = decisions(0.5), decisions(50.0)
