@@ -305,15 +305,34 @@ REPLAY = Case(
     arms=(
         Arm("gsdsl", "benchmarks.replay.by_gsdsl", ("FIFO", "interpreted")),
         Arm("gsdsl, compiled", "benchmarks.replay.by_gsdsl", ("FIFO", "compiled"), repeats=3),
+        Arm("gsdsl run, the whole command", "benchmarks.replay.by_command", ("FIFO",), repeats=3),
         Arm("Python, this queue by hand", "benchmarks.replay.by_python", repeats=3),
+        Arm("Numba, this queue by hand", "benchmarks.replay.by_numba", repeats=3),
         Arm("simpy", "benchmarks.replay.by_simpy", repeats=3, needs=("simpy",)),
         Arm("AccaSim", "benchmarks.replay.by_accasim", repeats=1, needs=("accasim",), slow=True),
     ),
     targets=(
         Target("gsdsl", figure="CPU", limit=50_000 / 5_000),
         Target("gsdsl", figure="peak_mb", limit=150.0),
+        Target("gsdsl run, the whole command", figure="peak_mb", limit=200.0),
         Target("gsdsl", figure="CPU", against="simpy"),
         Target("gsdsl", figure="CPU", against="AccaSim"),
+    ),
+)
+REPLAY_LARGE = Case(
+    name="replay_large",
+    title="500,000 jobs of a trace through a strict queue for 384 GPUs",
+    prepare=("benchmarks.replay.data", "500000"),
+    reference="gsdsl run, the whole command",
+    facts={"finished": 500_000},
+    arms=(
+        Arm("Python, this queue by hand", "benchmarks.replay.by_python", repeats=3),
+        Arm("Numba, this queue by hand", "benchmarks.replay.by_numba", repeats=3),
+        Arm("gsdsl run, the whole command", "benchmarks.replay.by_command", ("FIFO",), repeats=3),
+    ),
+    targets=(
+        Target("gsdsl run, the whole command", figure="CPU", against="Python, this queue by hand", factor=6.0),
+        Target("gsdsl run, the whole command", figure="peak_mb", limit=700.0),
     ),
 )
 ONLINE = Case(
@@ -362,6 +381,7 @@ CASES = (
     GREEDY,
     GREEDY_DRAWN,
     REPLAY,
+    REPLAY_LARGE,
     ONLINE,
     LARGE_ONLINE,
 )

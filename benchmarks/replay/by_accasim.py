@@ -49,4 +49,5 @@ def run(folder: Path, lap: Lap) -> dict[str, float]:
     lap("replay")
     waits = simulator.mapper.wtimes
     mean = sum(waits) / max(len(waits), 1) + sum(seconds for _, _, seconds in rows) / len(rows)
-    return {"finished": len(waits), "mean seconds": float(f"{mean:.9g}")}
+    waited = sum(wait > 0 for wait in waits)
+    return {"finished": len(waits), "waited": waited, "mean seconds": float(f"{mean:.9g}")}

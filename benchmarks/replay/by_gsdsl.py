@@ -44,6 +44,7 @@ def run(folder: Path, lap: Lap, policy: str, how: str) -> dict[str, float]:
     lap("arrays")
     done = replay(trace, compiled=how == "compiled")
     lap("replay")
-    ends = done.end[np.isfinite(done.end)]
-    mean = float((done.end - trace.submitted)[np.isfinite(done.end)].mean()) * SECONDS
-    return {"finished": len(ends), "mean seconds": float(f"{mean:.9g}")}
+    finished = np.isfinite(done.end)
+    mean = float((done.end - trace.submitted)[finished].mean()) * SECONDS
+    waited = int(((done.start - trace.submitted)[finished] * SECONDS > 1e-3).sum())
+    return {"finished": int(finished.sum()), "waited": waited, "mean seconds": float(f"{mean:.9g}")}

@@ -26,4 +26,4 @@ def run(folder: Path, lap: Lap) -> dict[str, float]:
         end[head] = now + seconds
         heappush(running, (end[head], gpus))
     lap("replay")
-    return facts((row[0], done) for row, done in zip(rows, end, strict=True))
+    return facts((row[0], row[2], done) for row, done in zip(rows, end, strict=True))

@@ -18,12 +18,12 @@ def run(folder: Path, lap: Lap) -> dict[str, float]:
     lap("data")
     environment = simpy.Environment()
     cluster = simpy.Container(environment, GPUS, GPUS)
-    done: list[tuple[float, float]] = []
+    done: list[tuple[float, float, float]] = []
 
     def job(submitted: int, gpus: int, seconds: int) -> Iterator[Any]:
         yield cluster.get(gpus)
         yield environment.timeout(seconds)
-        done.append((submitted, environment.now))
+        done.append((submitted, seconds, environment.now))
         yield cluster.put(gpus)
 
     def arrivals() -> Iterator[Any]:

@@ -46,9 +46,9 @@ def from_list(path: Path, jobs: int) -> list[Row]:
 
 
 def drawn(jobs: int, seed: int = 1) -> list[Row]:
-    """Jobs that come in bursts; sizes and times of the shape of the list's."""
+    """Jobs that come in bursts and use most of the cluster; sizes and times of the shape of the list's."""
     rng = np.random.default_rng(seed)
-    gaps = rng.exponential(150, jobs) * rng.choice([0.1, 1.0, 2.5], jobs)
+    gaps = rng.exponential(22, jobs) * rng.choice([0.1, 1.0, 2.5], jobs)
     gpus = rng.choice([1, 2, 4, 8, 16, 32], jobs, p=[0.942, 0.025, 0.014, 0.016, 0.002, 0.001])
     seconds = np.clip(np.exp(rng.normal(np.log(900), 2.1, jobs)), 1, 3_000_000)
     return [(int(t), int(g), int(s)) for t, g, s in zip(np.cumsum(gaps), gpus, np.ceil(seconds), strict=True)]

@@ -13,13 +13,14 @@ from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
+from gpusched_dsl.compiling.evaluation.limits import MemoryBudget, MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.ir.arrays import Codes, Floats, Ints, unique
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import NamedSet, Numeric
 from gpusched_dsl.language.checked_policy import ARRIVED, CheckedPolicy, has_job_fact
 from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.units import number_factor
 from gpusched_dsl.online.replay.eligibility import chooses_nodes, rules_of
 from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
@@ -31,6 +32,9 @@ from gpusched_dsl.policies.workload import NONE, Workload
 _FIRST_JOBS = 64  # of the first part, which shows how large the next ones may be
 _ENTRIES = 400_000  # of the arrays of one part, about
 _ENTRIES_OF_WAY = 16
+# Numbers of the complete run, with its data and report: 500,000 jobs of one way use 490 MB.
+_CELLS_OF_JOB = 110
+_CELLS_OF_WAY = 12
 
 
 class NoReplay(Exception):
@@ -76,7 +80,7 @@ def read_trace(
     store = with_job_facts(policy, store, limits, {ARRIVED: submitted * _clock_factor(policy)})
     rules = rules_of(policy)
     assert not isinstance(rules, str), "the policy may not be replayed"
-    parts = list(_parts(policy, store, limits))
+    parts = list(_parts(policy, store, limits, len(submitted)))
     first = parts[0]
     jobs = np.concatenate([part.jobs for part in parts])
     counts = np.concatenate([part.counts for part in parts])
@@ -144,9 +148,13 @@ class _JobGroup:
     ranked: Ints
 
 
-def _parts(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> Iterator[_JobGroup]:
-    """All jobs, some at a time where the placement and the queue go through one set of them."""
-    name = _jobs_set(policy)
+def _parts(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits, jobs: int) -> Iterator[_JobGroup]:
+    """All jobs, some at a time where the placement and the queue go through one set of them.
+
+    Raises DiagnosticError (GSM3001) before so much is read that the run of all `jobs` does not fit into memory.
+    """
+    name, ways = _jobs_set(policy), 0
+    _refuse_too_large(policy, limits, jobs, ways)
     if name is None:
         yield _part(policy, store, limits)[0]
         return
@@ -156,9 +164,18 @@ def _parts(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> It
     while at < len(codes) or at == 0:
         some = TupleDomain((domain.components[0],), (codes[at : at + length],))
         part, entries = _part(policy, structs.replace(store, sets={**store.sets, name: some}), limits)
+        ways += len(part.kind)
+        _refuse_too_large(policy, limits, jobs, ways)
         yield part
         at += max(length, 1)
         length = max(_FIRST_JOBS, _ENTRIES * length // max(entries, 1))
+
+
+def _refuse_too_large(policy: CheckedPolicy, limits: MemoryLimits, jobs: int, ways: int) -> None:
+    placement = policy.model.placement
+    assert placement is not None
+    cells = _CELLS_OF_JOB * jobs + _CELLS_OF_WAY * ways
+    MemoryBudget(limits).table(cells, placement.span, f"the replay of {count_text(jobs, 'job')}")
 
 
 def _part(policy: CheckedPolicy, store: ValueStore, limits: MemoryLimits) -> tuple[_JobGroup, int]:

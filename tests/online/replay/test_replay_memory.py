@@ -12,6 +12,7 @@ import pytest
 from replay_texts import LIBRARY
 
 import gpusched_dsl as gs
+from gpusched_dsl.cli import main
 from gpusched_dsl.compiling.data.instance import build_instance
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -50,6 +51,18 @@ print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
     assert f"{JOBS:,} of {JOBS:,} finished" in done.stdout
     assert json.loads(Path(out).read_text())["bound"]["value"] == 0.0
     assert 1024 * int(done.stdout.split()[-1]) < TABLE  # of the complete process
+
+
+@pytest.mark.parametrize(("numbers", "fits"), [(219_000, False), (243_000, False), (245_000, True)])
+def test_runs_that_do_not_fit_are_refused(
+    numbers: int, fits: bool, trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There are 110 numbers for each job and 12 for each of its ways, one in this cluster."""
+    limit = f"{8 * numbers / 2**30:.9f}"
+    assert main(["run", str(trace), "--method", "FIFO", "--memory-limit", limit]) == (0 if fits else 1)
+    told = capsys.readouterr()
+    assert ("error[GSM3001]: the replay of 2,000 jobs is too large" in told.err) is not fits
+    assert ("2,000 of 2,000 finished" in told.out) is fits
 
 
 def test_no_bound_where_nothing_is_charged(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
