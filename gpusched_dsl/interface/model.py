@@ -498,7 +498,8 @@ class Model:
         method finds no plan in time; `seed` is the seed of all random draws. `journal` records the run in a file, or
         continues the run in that file; with `replay` its plans are computed again and compared. `bound` adds a bound
         by a linear relaxation: of the complete horizon of windows, or over time with the capacity of the cluster.
-        `why_gap` divides the gap into myopia, forecast error and heuristic loss (`.gap_parts`), by two more runs.
+        `why_gap` adds this bound, too, and divides the gap into myopia, forecast error and a rest (`.gap_parts`), by
+        two more runs.
         `without` names passes to skip. Each of several `controllers` plans for its own jobs and nodes.
         `tell` is called with each plan. Ctrl-C and `stop` (called before each event
         and during planning) end the run without the current plan; its journal can resume it.

@@ -32,7 +32,8 @@ class RunConfig:
     draws follow from `seed`. The run ends after `most_events` events.
 
     `journal` records the run, or resumes the one in the file. With `replay` its plans are made again and compared.
-    With `bound`, runs are bounded by a relaxation of the whole horizon, or over time; `why_gap` divides their gaps.
+    With `bound`, runs are bounded by a relaxation of the whole horizon, or over time; `why_gap` divides the gaps to
+    these bounds.
     `verify` says which plans are checked: `none`, a `sample`, the `rows` of all, or `full`. With `refuses_broken` all
     are, and those that violate the model take no effect: the fallback plans, or running jobs continue. `replaced` are
     values in place of those of the scenario, and `permissions` say what may be read and built.
@@ -76,6 +77,11 @@ class RunConfig:
         """
         programs = self.permissions.programs.union(m for m in methods if m is not None and is_program(m))
         return replace(self, permissions=structs.replace(self.permissions, programs=programs))
+
+    @property
+    def is_bounded(self) -> bool:
+        """Return whether a relaxation bounds the run: asked for, or needed to divide the gap."""
+        return self.bound or self.why_gap
 
     @property
     def for_solver(self) -> SolveOptions:

@@ -109,19 +109,19 @@ def _run_method(
             loop = loop_of(setup, stop=wants_to_stop, on_plan=observe, fast=False)
             outcome, info = _verify_replay(outcome, info, loop)
     result = RunResult(outcome, info, samples)
-    if config.bound and known is not None:
+    if config.is_bounded and known is not None:
         unfinished = has_unfinished_jobs(result.history)
         result = replace(
             result,
             given_bound=RunBound(None, UNFINISHED) if unfinished else known.total,
             completion_bound=None if unfinished else known.completion,
         )
-    elif config.bound and outcome.online.window is not None:
+    elif config.is_bounded and outcome.online.window is not None:
         with CtrlC(control):
             base = with_real_values(workspace, config, outcome.online, outcome.base)
             bound = relaxation_bound(result.history, base, monitor=StopMonitor(wants_to_stop))
         result = replace(result, given_bound=bound)
-    elif config.bound:
+    elif config.is_bounded:
         from gpusched_dsl.online.bounds.capacity_bound import capacity_bounds
 
         with CtrlC(control):
@@ -215,7 +215,7 @@ def run_methods(
             begin(method)
         own = replace(config if method in with_solver else without_options, method=method)
         result = _run_method(workspace, own, control, stop=stop, tell=tell, warnings=warnings, known=known)
-        if config.bound and known is None and result.bound.value is not None:
+        if config.is_bounded and known is None and result.bound.value is not None:
             known = _SharedBounds(result.bound, result.completion_bound)
         return RunTrial(method, result)
 

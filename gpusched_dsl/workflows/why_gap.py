@@ -11,7 +11,7 @@ from gpusched_dsl.language.checked_policy import CheckedMember, CheckedPolicy, C
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.online.bounds.gap_parts import MEANINGS, GapParts
+from gpusched_dsl.online.bounds.gap_parts import MEANINGS, UNDIVIDED, GapParts
 from gpusched_dsl.online.bounds.run_bound import has_unfinished_jobs
 from gpusched_dsl.online.data.real_values import real_values
 from gpusched_dsl.online.history import RunHistory
@@ -28,7 +28,7 @@ QUEUES = ("ATC", "EDF", "SRTF", "FIFO")  # that continue simulated plans
 OF_WINDOWS = (
     "saved by windows that end with the run",
     "then saved by knowing later jobs and real values",
-    "the rest above the bound",
+    UNDIVIDED,
 )
 
 

@@ -1,4 +1,4 @@
-"""The parts of the gap of a run: myopia, forecast error, and heuristic loss.
+"""The parts of the gap of a run: myopia, forecast error, and the rest, which nobody can divide further.
 
 Two more runs divide the difference between the total and the bound. They look further ahead than the run:
 
@@ -9,19 +9,21 @@ Runs that plan at events simulate, at each decision, the plan of the method and 
 with the least cost. Runs in windows plan with windows that end with the run (`workflows/why_gap.py`).
 
     total - bound = (total - ahead) + (ahead - informed) + (informed - bound)
-                  =      myopia     +   forecast error   +  heuristic loss
+                  =      myopia     +   forecast error   +     undivided
 
-The heuristic loss also has the looseness of the bound. A part may be negative: neither run is optimal.
+The last part has two causes: plans that are not the best, and a bound that no run reaches. To tell them apart needs the
+least total of all runs, which is not known. A part may be negative: neither run is optimal.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+UNDIVIDED = "plans that are not the best, or a bound that no run reaches: not told apart"
 MEANINGS = (
     "saved by simulating plans with the present jobs",
     "then saved by knowing the real future",
-    "the rest above the bound",
+    UNDIVIDED,
 )
 
 
@@ -50,8 +52,8 @@ class GapParts:
         return self.ahead - self.informed
 
     @property
-    def heuristic_loss(self) -> float:
-        """What then is left above the bound."""
+    def undivided(self) -> float:
+        """What then is left above the bound: heuristic loss, or weakness of the bound."""
         return self.informed - self.bound
 
     @property
@@ -60,5 +62,5 @@ class GapParts:
         return {
             "myopia": self.myopia,
             "forecast_error": self.forecast_error,
-            "heuristic_loss": self.heuristic_loss,
+            "undivided": self.undivided,
         }

@@ -85,4 +85,11 @@ def _gap_parts(result: RunResult) -> dict[str, Any] | None:
     parts = result.gap_parts
     if parts is None:
         return None
-    return {**parts.parts, "total_ahead": parts.ahead, "total_informed": parts.informed, "methods": list(parts.methods)}
+    old = {"heuristic_loss": parts.undivided}  # the earlier name of a stable format
+    return {
+        **parts.parts,
+        **old,
+        "total_ahead": parts.ahead,
+        "total_informed": parts.informed,
+        "methods": list(parts.methods),
+    }

@@ -85,7 +85,7 @@ def test_each_part(tmp_path: Path, text: str) -> None:
     assert parts is not None
     totals = (parts.total, parts.ahead, parts.informed, parts.bound)
     assert totals == pytest.approx((10, 6, 5, 5))
-    assert parts.parts == pytest.approx({"myopia": 4, "forecast_error": 1, "heuristic_loss": 0})
+    assert parts.parts == pytest.approx({"myopia": 4, "forecast_error": 1, "undivided": 0})
     assert parts.methods == ("highs",)
     assert result.bound.how.endswith("at real prices")
     assert "saved by windows that end with the run" in str(result)
@@ -108,11 +108,13 @@ def test_all_compared_methods_have_parts(tmp_path: Path) -> None:
     assert over_seeds.footer()[-1] == compared.footer()[1]  # nothing is drawn, so the means are those of one run
 
 
+def test_the_parts_bring_the_bound_that_they_need(tmp_path: Path) -> None:
+    without, with_bound = (run(tmp_path, BY_DEFAULT, "a 0 1 5", bound=bound) for bound in (False, True))
+    assert without.gap_parts == with_bound.gap_parts is not None
+    assert without.bound == with_bound.bound
+
+
 def test_no_part_where_the_run_has_no_bound(tmp_path: Path) -> None:
-    without = run(tmp_path, BY_DEFAULT, "a 0 1 5")
-    [warning] = [each for each in without.warnings if each.code == "GSM7017"]
-    assert without.gap_parts is None
-    assert "there is no bound" in warning.message
     unfinished = run(tmp_path, BY_DEFAULT, "a 0 1 5  b 5 1 5  c 7 1 9", bound=True)
     [warning] = [each for each in unfinished.warnings if each.code == "GSM7017"]
     assert "jobs" in warning.message
@@ -149,6 +151,6 @@ def test_random_windows_that_know_the_future_stay_above_the_bound() -> None:
         counts["parts"] += 1
         counts["real"] += base is not result.outcome.base
         assert sum(parts.parts.values()) == pytest.approx(parts.total - parts.bound, abs=1e-9), seed
-        assert parts.heuristic_loss >= -1e-6 * max(1.0, abs(parts.bound)), seed
+        assert parts.undivided >= -1e-6 * max(1.0, abs(parts.bound)), seed
     assert counts["parts"] >= 30, counts
     assert counts["real"] >= 1, counts

@@ -33,7 +33,7 @@ def test_the_parts_add_up_to_the_gap(tmp_path: Path) -> None:
     assert parts.total == result.total
     assert parts.methods == ("FIFO", "ATC", "EDF", "SRTF")
     assert parts.myopia > 0
-    assert parts.heuristic_loss >= -1e-9
+    assert parts.undivided >= -1e-9
     document = json.loads(result.json_text())["gap_parts"]
     assert document["myopia"] == pytest.approx(parts.myopia)
     assert "  myopia" in str(result)
@@ -61,7 +61,7 @@ def test_what_only_the_future_tells(tmp_path: Path) -> None:
     assert parts.informed == pytest.approx(5.5 + 1 * 1.5)
     result.to_html(tmp_path / "run.html")
     page = (tmp_path / "run.html").read_text(encoding="utf-8")
-    for name in ("myopia", "forecast error", "heuristic loss"):
+    for name in ("myopia", "forecast error", "undivided"):
         assert name in page
     assert json.loads(result.json_text())["gap_parts"]["forecast_error"] == pytest.approx(9 * 3.5 - 1.5)
 
@@ -84,3 +84,18 @@ def test_runs_without_parts(tmp_path: Path) -> None:
     assert result.gap_parts is None
     [warning] = [w for w in result.warnings if w.code == "GSM7017"]
     assert warning.message == "the gap has no parts: the run did not finish all jobs"
+
+
+def test_the_bound_is_that_by_prices_of_the_capacity(tmp_path: Path) -> None:
+    """One machine, six jobs at once: each by itself costs its own time, but together five of them have to wait."""
+    text = machines(1, [(0, 1.0)] * 6, "table Jobs: weight[$/h] = " + "  ".join(f"j{j} 5" for j in range(6)) + ";",
+                    due=[1.0] * 6)  # fmt: skip
+    divided = run(tmp_path, text, "Events", "FIFO")
+    (tmp_path / "c.gsm").write_text(text, encoding="utf-8")
+    alone = gs.load(tmp_path / "c.gsm").run("S", "Events", "FIFO").bound.value
+    parts = divided.gap_parts
+    assert parts is not None
+    assert parts.bound == divided.bound.value
+    assert alone == pytest.approx(6.0)
+    assert parts.bound > 60.0  # of the optimum, 6 + 5 * (1 + 2 + 3 + 4 + 5) = 81
+    assert "not told apart" in str(divided)
