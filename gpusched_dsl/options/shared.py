@@ -168,8 +168,9 @@ SHARED = (
               "run", COMMAND),
     OptionRow("bound", FLAG, False, "bounds by linear relaxation: with windows of the complete horizon, otherwise over "
               "time with the capacity", "run", f"{USUAL} campaign"),
-    OptionRow("why_gap", FLAG, False, "divide the gap to the bound of `--bound` into myopia, forecast error and a rest, by "
-              "two more runs that look ahead", "run", absent={"campaign": "a campaign stores no divided gaps"}),
+    OptionRow("why_gap", FLAG, False, "divide the gap to the bound of `--bound` into myopia, forecast error and a "
+              "rest, by two more runs that look ahead", "run",
+              absent={"campaign": "a campaign stores no divided gaps"}),
     OptionRow("most_events", COUNT, 10_000_000, "end the run after this number of events", "run", "campaign"),
     OptionRow("journal", FILE, None, "take the recorded plans from this journal", "why", metavar="DB",
               title="the journal"),

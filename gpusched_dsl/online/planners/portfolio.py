@@ -6,9 +6,10 @@ Discrete Event Dynamic Systems 14, 2004. With it, the plan is rolled out by each
 least of their mean costs: parallel rollout, in the same paper; with one policy the rollout of D. P. Bertsekas, D. A.
 Castanon, Rollout Algorithms for Stochastic Scheduling Problems, Journal of Heuristics 5, 1999.
 
-With futures `after arrivals` plans are compared only while no arrivals are expected, or its condition is false; else
-the first method is followed. An arrival changes all that follows, so which plan costs least without it may be mostly
-chance.
+With futures `after arrivals` plans are compared only while no arrivals are expected, or its condition is false. An
+arrival changes all that follows, so which plan costs least without it may be mostly chance. Until then the method is
+followed that would have cost least for the jobs so far: follow the leader (A. Kalai, S. Vempala, Efficient Algorithms
+for Online Decision Problems, Journal of Computer and System Sciences 71, 2005).
 
 With `vary` the search goes on among variations of the policies (`varying.py`).
 """
@@ -37,6 +38,7 @@ from gpusched_dsl.online.planners.paired_costs import is_less, least_with_confid
 from gpusched_dsl.online.planners.policy import PolicyPlanner
 from gpusched_dsl.online.planners.protocol import (
     AS_BEFORE,
+    FutureCost,
     Outlook,
     Planner,
     PlanningRequest,
@@ -49,6 +51,10 @@ from gpusched_dsl.policies.plan import Plan, portfolio_without_run
 
 MOST_SEED = 2**31
 PLAN_OF = "plan of "
+NOTHING_KNOWN = np.array([[1.0, np.inf, np.inf]])  # the costs of a plan that was not simulated
+RATIO = 1.1  # of numbers of jobs for which the members are compared on the past
+SECONDS_OF_PLAN = 2.0  # of a reference machine, without a time limit
+SAME = 1e-9  # relative: costs that differ by less are the same
 Candidate = tuple[Plan, tuple[Planner, ...]]  # with the planners that continue it
 
 
@@ -65,6 +71,8 @@ class PortfolioPlanner:
     limits: MemoryLimits
     knows_future: bool = False
     _varied: Varied | None = field(default=None, init=False)  # the last variation
+    _led: tuple[int, int] = field(default=(0, 0), init=False)  # the last number of jobs, and its best member
+    _queue: object = field(default=None, init=False)  # of the last schedule that was found
 
     @property
     def name(self) -> str:
@@ -94,8 +102,11 @@ class PortfolioPlanner:
         began = time.perf_counter()
         if request.outlook is None:
             raise portfolio_without_run(self.policy)
+        if request.seconds is None:
+            request.outlook.limit_effort(SECONDS_OF_PLAN / 2)  # the other half is for mixtures and variations
         compares = not self._awaits_arrivals(request, request.outlook)
-        found = self._candidates(request, began, compares=compares)
+        leader = 0 if compares else self._leader(request, request.outlook, began)
+        found = self._candidates(request, began, compares=compares, leader=leader)
         if not found:
             return None
         plan = found[0][0]
@@ -124,14 +135,49 @@ class PortfolioPlanner:
         ev = Evaluator(self.policy.model, request.instance.store, self.limits)
         return bool(ev.mask(futures.condition, Frame(1, {}))[0])
 
-    def _candidates(self, request: PlanningRequest, began: float, *, compares: bool) -> list[Candidate]:
+    def _leader(self, request: PlanningRequest, outlook: Outlook, began: float) -> int:
+        """Return the number of the member to follow while arrivals are expected: the one that would have done best.
+
+        Each member is simulated alone from the first arrival on, with the jobs that have arrived so far and no others,
+        to the end of all of them. So with the last arrival the least of these costs is that of the best member. They
+        are computed anew when the number of jobs has grown by a tenth, for the first so many jobs. Another member than
+        the first must cost less by more than 1 / n of n jobs, as a few jobs say little. The first one leads if a member
+        cannot be simulated.
+        """
+        count = int(RATIO ** int(np.log(max(outlook.arrived(), 1) + 0.5) / np.log(RATIO)))
+        if self._led[0] == count:
+            return self._led[1]
+        future = SimulatedFuture(np.inf, replayed=count)
+        rest = None if request.seconds is None else max(0.0, request.seconds - (time.perf_counter() - began))
+        costs: list[FutureCost] = []
+        try:
+            with limit(rest):
+                for member in self.members:
+                    rollout = outlook.varied(None, member, future)
+                    if rollout is None:
+                        return 0
+                    costs.append(rollout.cost(rollout.unchanged))
+        except StoppedEarly as stopped:
+            if stopped.reason == INTERRUPT:
+                raise
+            self._led = (count, self._led[1])
+            return self._led[1]
+        best, column = min(range(len(costs)), key=lambda member: costs[member]), 1 if costs[0].money else 2
+        is_clear = costs[best].stuck < costs[0].stuck or costs[best][column] < costs[0][column] * (1 - 1 / count)
+        self._led = (count, best if is_clear else 0)
+        return self._led[1]
+
+    def _candidates(
+        self, request: PlanningRequest, began: float, *, compares: bool, leader: int = 0
+    ) -> list[Candidate]:
         """Return the different plans of the members that have one in time; raise the error of a solver if none has.
 
-        Without `compares` only the plan of the first member that has one.
+        Without `compares` only the plan of the member `leader`, or of the first other one that has a plan.
         """
         found: dict[bytes, Candidate] = {}
         failure: DiagnosticError | None = None
-        for member, stated in zip(self.members, self.portfolio.members, strict=True):
+        members = list(zip(self.members, self.portfolio.members, strict=True))
+        for member, stated in [members[leader], *members[:leader], *members[leader + 1 :]]:
             rest = None if request.seconds is None else request.seconds - (time.perf_counter() - began)
             if found and (not compares or (rest is not None and rest <= 0)):
                 break
@@ -175,20 +221,26 @@ class PortfolioPlanner:
         try:
             with limit(rest):
                 known, drawn = self._futures(request)
-                costs: list[Floats] = []
-                first = 0
-                for number, (plan, continuing) in enumerate(found):
-                    costs.append(_costs(plan, continuing, [known], outlook))
-                    if is_less(costs[number], costs[first]):
-                        first, best = number, plan
-                least, rows = first, []
-                for future in drawn:
-                    rows.append([_costs_by_planner(*candidate, future, outlook) for candidate in found])
-                    if len(rows) > 1:
-                        costs = [of_least_mean(np.stack(of_plan)) for of_plan in zip(*rows, strict=True)]
-                        least = least_with_confidence(costs, first)
-                        best = found[least][0]
-                judges, of_best = drawn if len(drawn) > 1 else [known], costs[least]
+                judges = drawn if len(drawn) > 1 else [known]
+                of_best = NOTHING_KNOWN
+                least, costs = 0, list[Floats]()
+                try:
+                    for number, (plan, continuing) in enumerate(found):
+                        costs.append(_costs(plan, continuing, [known], outlook))
+                        if is_less(costs[number], costs[least]):
+                            least, best = number, plan
+                        of_best = costs[least]
+                    first, rows = least, list[list[Floats]]()
+                    for future in drawn:
+                        rows.append([_costs_by_planner(*candidate, future, outlook) for candidate in found])
+                        if len(rows) > 1:
+                            costs = [of_least_mean(np.stack(of_plan)) for of_plan in zip(*rows, strict=True)]
+                            least = least_with_confidence(costs, first)
+                            best, of_best = found[least][0], costs[least]
+                except StoppedEarly as stopped:
+                    if request.seconds is not None or stopped.reason == INTERRUPT or len(judges) > 1:
+                        raise
+                outlook.limit_effort(np.inf if request.seconds is not None else SECONDS_OF_PLAN)
                 for mixed in self._mixtures(found, least, costs, judges, request, outlook):
                     best, of_best = mixed
                 for better in self._variations(of_best, known, judges, request, outlook):
@@ -214,7 +266,12 @@ class PortfolioPlanner:
         """
         rest = self._number_of(self.portfolio.mixtures, "mixture", request)
         placement, instance = self.policy.model.placement, request.instance
-        if not rest or placement is None or is_large(instance.scenario.model, instance.store):
+        if (
+            len(costs) < len(found)
+            or not rest
+            or placement is None
+            or is_large(instance.scenario.model, instance.store)
+        ):
             return
         (best, continuing), of_best = found[least], costs[least]
         order = sorted(range(len(found)), key=lambda number: tuple(costs[number].mean(axis=0)))
@@ -242,21 +299,34 @@ class PortfolioPlanner:
         steps = self._number_of(self.portfolio.variations, "variation", request)
         if not steps:
             return
+        rng = np.random.default_rng([abs(request.seed), request.number, 0x7A])
+        if len(futures) == 1:
+            planners, of_run = tuple(self.continuing) or tuple(self.members), futures[0]
+            is_found, column = False, 1 if of_best[0, 1] else 2
+            for found in outlook.best_schedules(planners, of_run, self._queue, steps, rng):
+                is_found, self._queue = True, found.queue
+                if of_best[0, 0] or found.less < of_best[0, column] * (1 - SAME):
+                    yield self._variation(found.values, found.policy, request)
+            if is_found:
+                return
         rollouts: dict[str, list[VariedRollout]] = {}
         for planner in (*self.members, *self.continuing):
             of_planner = [outlook.varied(request.running, planner, future) for future in (known, *futures)]
             rollouts[planner.name] = [rollout for rollout in of_planner if rollout is not None]
         judged = {name: of_planner[1:] for name, of_planner in rollouts.items() if of_planner}
-        rng = np.random.default_rng([abs(request.seed), request.number, 0x7A])
         for varied in search(judged, self._varied, steps, rng):
             self._varied = varied
             if is_less(varied.costs, of_best):
                 of_best = varied.costs
                 values = rollouts[varied.policy][0].plan(varied.variation)
-                plan = Plan(values, f"a variation of {varied.policy}")
-                if request.running is not None:
-                    plan = with_labels_of(request.instance, Plan(request.running, AS_BEFORE), plan)
-                yield plan
+                yield self._variation(values, varied.policy, request)
+
+    def _variation(self, values: PlanValues, policy: str, request: PlanningRequest) -> Plan:
+        """Return the plan of a variation, on the nodes that jobs run on now as far as nodes can be exchanged."""
+        plan = Plan(values, f"a variation of {policy}")
+        if request.running is None:
+            return plan
+        return with_labels_of(request.instance, Plan(request.running, AS_BEFORE), plan)
 
     def _number_of(self, stated: TypedExpr | None, what: str, request: PlanningRequest) -> int:
         """Return the stated number of mixtures or variations; none without a statement."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
+
+import numpy as np
 
 from gpusched_dsl.compiling.data.instance import Instance
 from gpusched_dsl.compiling.lowering.fixing import PlanValues
@@ -49,7 +51,8 @@ class SimulatedFuture:
 
     By `seed` unknown quantities are drawn, and with `arrivals` jobs that arrive; None: present jobs take the planned
     times, and nodes neither fail nor recover. With `generated`, the jobs that arrive are those that the generators of
-    the scenario draw by this seed. `real` is the future that comes: only the parts of a gap know it.
+    the scenario draw by this seed. `real` is the future that comes: only the parts of a gap know it. With
+    `replayed` the present jobs are not there: the first so many jobs of the run arrive again, from now on.
     """
 
     horizon: float
@@ -57,6 +60,7 @@ class SimulatedFuture:
     arrivals: bool = False
     generated: int | None = None
     real: bool = False
+    replayed: int = 0
 
 
 class VariedRollout(Protocol):
@@ -76,11 +80,32 @@ class VariedRollout(Protocol):
         ...
 
 
+class FoundSchedule(NamedTuple):
+    """The plan of now of a schedule that a search has found.
+
+    `less` is what it costs: money, or the time of jobs where nothing costs money. `policy` has the rules by which it
+    places jobs, and `queue` is where the search of the next plan goes on.
+    """
+
+    values: PlanValues
+    less: float
+    policy: str
+    queue: object
+
+
 class Outlook(Protocol):
     """The futures of a run at the time of a plan."""
 
     def expects_arrivals(self) -> bool:
         """Return whether further jobs are expected to arrive, from what has been seen."""
+        ...
+
+    def limit_effort(self, seconds: float) -> None:
+        """End the simulations of this plan after so much work, in seconds of a reference machine."""
+        ...
+
+    def arrived(self) -> int:
+        """Return how many jobs have arrived so far."""
         ...
 
     def cost(self, values: PlanValues, planner: Planner, future: SimulatedFuture) -> FutureCost:
@@ -92,6 +117,15 @@ class Outlook(Protocol):
 
     def varied(self, running: PlanValues | None, planner: Planner, future: SimulatedFuture) -> VariedRollout | None:
         """Return the simulation of variations of a policy; None for policies that rollouts on arrays cannot follow."""
+        ...
+
+    def best_schedules(
+        self, planners: Sequence[Planner], future: SimulatedFuture, before: object, steps: int, rng: np.random.Generator
+    ) -> Iterator[FoundSchedule]:
+        """Yield schedules that cost less and less, by the rules of a planner, from the `queue` of the plan before on.
+
+        None where compiled code cannot follow any of the planners.
+        """
         ...
 
 

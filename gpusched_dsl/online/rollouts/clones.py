@@ -51,6 +51,15 @@ def draw_arrivals(loop: EventLoop, until: float, seed: int) -> DrawnArrivals:
     return DrawnArrivals(past[rng.integers(len(past), size=len(time))], time)
 
 
+def repeated_arrivals(loop: EventLoop, count: int) -> DrawnArrivals:
+    """Return the first jobs that arrived in the run, as if the run began now."""
+    world = loop.world
+    came = np.flatnonzero(world.status != FUTURE)
+    came = came[np.argsort(world.arrival[came], kind="stable")][:count]
+    time = world.arrival[came]
+    return DrawnArrivals(came, world.now + time - time[0])
+
+
 def real_arrivals(loop: EventLoop, until: float) -> DrawnArrivals:
     """Return the jobs that really arrive after now until a time: each is its own copy."""
     world = loop.world

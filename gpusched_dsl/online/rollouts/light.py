@@ -19,7 +19,14 @@ from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.planners.protocol import FutureCost, SimulatedFuture
 from gpusched_dsl.online.planners.variations import Variation
 from gpusched_dsl.online.replay.eligibility import replay_facts
-from gpusched_dsl.online.rollouts.clones import DrawnArrivals, draw_arrivals, instance_with_copies, real_arrivals
+from gpusched_dsl.online.rollouts.clones import (
+    DrawnArrivals,
+    draw_arrivals,
+    instance_with_copies,
+    real_arrivals,
+    repeated_arrivals,
+)
+from gpusched_dsl.online.rollouts.effort import OF_JOB, OF_PLAN, Effort
 from gpusched_dsl.online.rollouts.forked import future_cost, without_real_future
 from gpusched_dsl.online.rollouts.formulas import JobStates, NotOnArrays, Readings
 from gpusched_dsl.online.rollouts.light_policy import LightPolicy, chosen_ways
@@ -45,8 +52,10 @@ class LightFuture:
     Arrays are over these jobs, times in the unit of the run's clock, work in fractions of a job. Raises NotOnArrays.
     """
 
-    def __init__(self, loop: EventLoop, part: InstanceView, instance: Instance, future: SimulatedFuture) -> None:
-        self.loop, self.future, self.now = loop, future, loop.world.now
+    def __init__(
+        self, loop: EventLoop, part: InstanceView, instance: Instance, future: SimulatedFuture, effort: Effort
+    ) -> None:
+        self.loop, self.future, self.now, self.effort = loop, future, loop.world.now, effort
         self.policy_time = loop.setup.policy_time
         self.until = self.now + future.horizon * self.policy_time
         self.facts = replay_facts(loop.online)
@@ -55,6 +64,9 @@ class LightFuture:
             drawn = real_arrivals(loop, self.until)
         elif future.arrivals:
             drawn = draw_arrivals(loop, self.until, future.seed or 0)
+        elif future.replayed:
+            drawn = repeated_arrivals(loop, future.replayed)
+            part = loop.base.part({**part.kept, loop.jobs_root: np.zeros(0, dtype=np.int64)})
         self.instance = instance
         if len(drawn.time):
             self.instance = instance_with_copies(loop, part, drawn, self.facts.fractions, self.facts.slopes)
@@ -252,6 +264,7 @@ class LightLoop(EventLoop):
         if not present.any():
             self.forget_period()
             return
+        self.rollout.future.effort.add(OF_PLAN + OF_JOB * len(present))
         rollout, left = self.rollout, fraction_left(world)
         state = JobStates(world.now, left, world.attained, present)
         time = rollout.full_time * left[rollout.cluster.work.job]

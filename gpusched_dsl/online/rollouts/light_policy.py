@@ -92,6 +92,10 @@ class LightPolicy:
         Jobs that run (`runs`, on `node` in their `way`) stay if the policy keeps them. A `variation` is of the first
         jobs. The result is overwritten by the next plan.
         """
+        return self.pass_by(self.lines_at(state, variation), time, runs, node, way)
+
+    def lines_at(self, state: JobStates, variation: Variation | None = None) -> Instructions:
+        """Return the lines of the policy for the present jobs: the queue, and the ways of each job in order."""
         first_way = self.work.first_way
         rankings = (self.choose, self.otherwise)
         ranks = [self.unranked if one is None else self._ranks(one, state, variation) for one in rankings]
@@ -105,16 +109,16 @@ class LightPolicy:
         order = self.queued[here[order_rows(keys[here])]]
         if variation is not None:
             order = variation.reorder(order)
-        instructions = self.instructions._replace(
+        return self.instructions._replace(
             order=order,
             choose_rank=ranks[0],
             otherwise_rank=ranks[1],
             ranked=ranked,
             preferred=preferred,
         )
-        return self._pass(instructions, time, runs, node, way)
 
-    def _pass(self, instructions: Instructions, time: Floats, runs: Bools, node: Ints, way: Ints) -> Schedule:
+    def pass_by(self, instructions: Instructions, time: Floats, runs: Bools, node: Ints, way: Ints) -> Schedule:
+        """Return the plan by lines; it is overwritten by the next one."""
         work = self.work._replace(time=time)
         start = self.empty
         if self.keeps and runs.any():

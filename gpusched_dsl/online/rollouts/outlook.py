@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,15 +19,18 @@ from gpusched_dsl.language.source import Span
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.events import EventLoop
 from gpusched_dsl.online.planners.policy import PolicyPlanner
-from gpusched_dsl.online.planners.protocol import FutureCost, Planner, SimulatedFuture
+from gpusched_dsl.online.planners.protocol import FoundSchedule, FutureCost, Planner, SimulatedFuture
 from gpusched_dsl.online.planners.stateless import StatelessPlanner
+from gpusched_dsl.online.rollouts.effort import Effort
 from gpusched_dsl.online.rollouts.expected_arrivals import expects_arrivals
 from gpusched_dsl.online.rollouts.forked import forked_cost
 from gpusched_dsl.online.rollouts.formulas import NotOnArrays
+from gpusched_dsl.online.rollouts.frozen import FrozenQueue, FrozenRollout, best_schedules, can_be_frozen
 from gpusched_dsl.online.rollouts.generated import GeneratedJobs
 from gpusched_dsl.online.rollouts.light import LightFuture, LightRollout, LightVariedRollout
 from gpusched_dsl.online.rollouts.obstacles import reasons_against, reasons_of_block
 from gpusched_dsl.online.rollouts.terminal import TerminalValue
+from gpusched_dsl.online.simulation.world import FUTURE
 from gpusched_dsl.policies.placement_reader import cluster_of
 
 
@@ -56,12 +59,21 @@ class RunOutlook:
     loop: EventLoop
     part: InstanceView
     instance: Instance
+    effort: Effort = field(default_factory=Effort)
     _futures: dict[SimulatedFuture, LightFuture] = field(default_factory=dict)
     _loops: dict[int, EventLoop] = field(default_factory=dict)  # with generated arrivals, by their seeds
 
     def expects_arrivals(self) -> bool:
         """Return whether further jobs are expected to arrive."""
         return expects_arrivals(self.loop.world)
+
+    def limit_effort(self, seconds: float) -> None:
+        """End simulations after so much work, in seconds of the reference machine of `effort.py`."""
+        self.effort.most = seconds
+
+    def arrived(self) -> int:
+        """Return how many jobs have arrived so far."""
+        return int(np.count_nonzero(self.loop.world.status != FUTURE))
 
     def cost(self, values: PlanValues, planner: Planner, future: SimulatedFuture) -> FutureCost:
         """Simulate a plan with all later plans by `planner`; see `Outlook`."""
@@ -80,6 +92,18 @@ class RunOutlook:
         light = self._light(planner, future)
         return None if light is None else LightVariedRollout(light, running)
 
+    def best_schedules(
+        self, planners: Sequence[Planner], future: SimulatedFuture, before: object, steps: int, rng: np.random.Generator
+    ) -> Iterator[FoundSchedule]:
+        """Search for a schedule by the rules of one of the planners; see `Outlook`."""
+        lights = {planner.name: self._light(planner, future) for planner in planners}
+        frozen = [
+            FrozenRollout(light)
+            for light in lights.values()
+            if light is not None and can_be_frozen(self.loop, light.policy)
+        ]
+        return best_schedules(frozen, before if isinstance(before, FrozenQueue) else None, steps, rng)
+
     def _light(self, planner: Planner, future: SimulatedFuture) -> LightRollout | None:
         """Return the rollout on arrays for plans by a planner; None if it may differ from the run."""
         known = self.outlooks.reasons
@@ -93,7 +117,7 @@ class RunOutlook:
             if future not in self._futures:
                 loop = self._loop_of(future)
                 part = self.part if loop is self.loop else loop.base.part(loop.plan_elements())
-                self._futures[future] = LightFuture(loop, part, self.instance, future)
+                self._futures[future] = LightFuture(loop, part, self.instance, future, self.effort)
             return self._futures[future].rollout(inner.policy)
         except NotOnArrays as reason:
             known[planner.name] = [str(reason)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched_dsl.ir.arrays import Floats
+
 TYPES = (  # name, whether M60, GPUs, price of an hour
     ("NC6", False, 1, 0.56),
     ("NC12", False, 2, 1.13),
@@ -20,8 +22,17 @@ def overload(seed: int, nodes: int) -> str:
     A job takes 2 to 96 h on one GPU and is due after 1 to 3 times its shortest time; each node gets one every 8,000 s.
     """
     draw = np.random.default_rng([seed, nodes])
-    count = 10 * nodes
-    base = np.exp(draw.uniform(np.log(2), np.log(96), count))
+    return _scenario(draw, nodes, np.exp(draw.uniform(np.log(2), np.log(96), 10 * nodes)))
+
+
+def heavy_tails(seed: int, nodes: int) -> str:
+    """Return a scenario like `overload`, with Pareto lengths: 2 h on one GPU or more, at most 400 h, of shape 1.2."""
+    draw = np.random.default_rng([seed, nodes, 77])
+    return _scenario(draw, nodes, np.minimum(2.0 * (1.0 + draw.pareto(1.2, 10 * nodes)), 400.0))
+
+
+def _scenario(draw: np.random.Generator, nodes: int, base: Floats) -> str:
+    count = len(base)
     faster, power = draw.uniform(0.6, 1.1, count), draw.uniform(0.6, 0.95, count)
     came = np.concatenate([[0.0], draw.exponential(8000 / 3600 / nodes, count - 1)]).cumsum()
     slack, weight = draw.uniform(1, 3, count), draw.uniform(10.8, 54, count)

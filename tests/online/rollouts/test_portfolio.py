@@ -16,6 +16,8 @@ from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.external import ExternalEventLoop
 from gpusched_dsl.online.offered_load import plans_alone
 from gpusched_dsl.online.open import loop_of
+from gpusched_dsl.online.planners import portfolio
+from gpusched_dsl.online.rollouts.effort import Effort
 from gpusched_dsl.online.run_info import RunInfo
 from gpusched_dsl.online.run_record import BY_SIMULATION, RunOutcome
 from gpusched_dsl.workflows.estimate import _draws
@@ -317,3 +319,35 @@ def test_controllers_are_refused(tmp_path: Path) -> None:
     (tmp_path / "c.gsm").write_text(cluster(some_jobs(8, 4)), encoding="utf-8")
     with pytest.raises(DiagnosticError, match="cannot be run by 2 controllers"):
         gs.load(tmp_path / "c.gsm").run("S", BLOCK, method="Switching", controllers=2)
+
+
+# --- the work of a plan ----------------------------------------------------------------------------------------------
+
+
+def test_without_work_the_first_plan_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = cluster(some_jobs(3, 8, within=2.0))
+    everything = decisions(text, "Switching")
+    monkeypatch.setattr(portfolio, "SECONDS_OF_PLAN", 0.0)
+    assert decisions(text, "Switching") == decisions(text, "Greedy") != everything
+    monkeypatch.setattr(portfolio, "SECONDS_OF_PLAN", 1e9)
+    assert decisions(text, "Switching") == everything
+
+
+def test_simulations_end_when_the_work_is_done_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is counted, so a part of it gives the same plans again; a time limit lifts it."""
+    text = cluster(some_jobs(5, 8), more="policy V extends Switching { vary 1000 plans; }")
+    spent: list[float] = []
+    original = Effort.add
+
+    def add(self: Effort, seconds: float) -> None:
+        original(self, seconds)
+        spent.append(self.spent / self.most)
+
+    monkeypatch.setattr(Effort, "add", add)
+    monkeypatch.setattr(portfolio, "SECONDS_OF_PLAN", 0.01)
+    first = decisions(text, "V")
+    assert 0.5 < max(spent) <= 1.0
+    assert first == decisions(text, "V")
+    spent.clear()
+    decisions(text, "V", time_limit=1000.0)
+    assert set(spent) == {0.0}

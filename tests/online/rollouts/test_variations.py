@@ -25,7 +25,7 @@ BLOCK = "EveryArrivalAndCompletion"
 VARIED = """
 policy Plain for CapacityPlanning { portfolio Greedy, ATC, EDF; continue with Greedy, ATC; }
 policy Varied extends Plain { vary 20 plans; }
-policy VariedOnes for CapacityPlanning { portfolio Greedy, ATC, Slack; vary 20 plans; }
+policy VariedOnes for CapacityPlanning { portfolio Greedy, ATC, Slack; futures 2 seed 4; vary 20 plans; }
 policy VariedFutures extends Varied { futures 8 seed 3; }
 policy VariedMixtures extends Varied { mix 6 plans; }
 policy VariedArrivals extends Varied { lookahead 3[h]; futures 8 with arrivals seed 5; }
@@ -110,19 +110,17 @@ def test_the_best_order_is_found(seed: int) -> None:
 def test_when_all_jobs_are_there_a_run_costs_no_more(seed: int) -> None:
     """Nothing is unknown, so later plans can follow the same variation to the end at the cost that was simulated."""
     text = cluster([job._replace(submitted=0.0) for job in some_jobs(seed, 4 + seed % 3)], more=VARIED)
-    costs = []
-    original = RunOutlook.varied
+    searched = []
+    original = RunOutlook.best_schedules
 
-    def varied(self, running, planner, future):  # type: ignore[no-untyped-def]
-        costs.append(self.loop.world.now)
-        return original(self, running, planner, future)
+    def best_schedules(self, *given):  # type: ignore[no-untyped-def]
+        searched.append(self.loop.world.now)
+        return original(self, *given)
 
-    RunOutlook.varied = varied  # type: ignore[method-assign]
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunOutlook, "best_schedules", best_schedules)
         with_variations = total(text, "Varied")
-    finally:
-        RunOutlook.varied = original  # type: ignore[method-assign]
-    assert costs
+    assert searched
     assert with_variations <= total(text, "Plain") * (1 + 1e-9)
     assert total(text, "VariedMixtures") <= total(text, "Plain") * (1 + 1e-9)
 
@@ -195,7 +193,8 @@ def test_the_number_of_variations() -> None:
 def test_solvers_and_drawn_policies_are_not_varied() -> None:
     """Their plans compete with variations of the queue beside them."""
     text = cluster(some_jobs(7, 4), more=VARIED) + (
-        "policy Beside for CapacityPlanning { portfolio Few, Greedy, highs(time_limit = 2[s]); vary 5 plans; }"
+        "policy Beside for CapacityPlanning { portfolio Few, Greedy, highs(time_limit = 2[s]); "
+        "futures 2; vary 5 plans; }"
         "policy Few for CapacityPlanning extends RandomisedGreedy { repeat 3 keep best total; }"
     )
     names = set()

@@ -122,7 +122,8 @@ def _portfolio_steps(portfolio: CheckedPortfolio) -> Iterator[Step]:
     if portfolio.futures is not None and portfolio.futures.arrivals == "over":
         where = portfolio.futures.condition
         and_ = "" if where is None else f" and `{text_of(where.span.text)}`"
-        yield f"Follow the plan of {names[0]} alone while arrivals are expected{and_}", [], "futures"
+        alone = f"Follow the plan of one method alone while arrivals are expected{and_}"
+        yield f"{alone}: {names[0]}, or the one that would have cost least for the jobs so far", [], "futures"
     yield f"Plan by each of {', '.join(names)}", [], "portfolio"
     until = "until all jobs have ended"
     if portfolio.horizon is not None:
