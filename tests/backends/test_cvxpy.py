@@ -314,7 +314,7 @@ GRID = [
 ]
 
 
-@pytest.mark.quick(20)
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(("ladder", "law", "done", "due"), [("round", LAWS[0], 0, 200), *GRID])
 def test_speed_profiles_are_solved_to_a_millionth(ladder: str, law: str, done: int, due: int) -> None:
     """Most of these due dates do not bind: at a flat end of the law Clarabel ends without accuracy at first."""

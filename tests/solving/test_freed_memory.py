@@ -35,6 +35,7 @@ def arrays_in(garbage: list[object]) -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("file", "scenario", "method"),
     [

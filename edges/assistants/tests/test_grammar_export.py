@@ -54,7 +54,7 @@ def check_drawn(seed: int, rule: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("rule", BLOCKS)
-@pytest.mark.quick(7)
+@pytest.mark.quick(3)
 def test_drawn_blocks_have_no_syntax_errors(rule: str) -> None:
     for seed in range(6):
         check_drawn(seed, rule, 50)

@@ -95,6 +95,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_state_is_named_and_left_out(damage: str, recorded: Path, tmp_path: Path) -> None:
     shutil.copytree(recorded, tmp_path / "copy")

@@ -223,6 +223,7 @@ def fits_somehow(free: dict[int, int], parts: Sequence[plain_queue.Job], nodes: 
     )
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("part", range(4))
 def test_reasons_and_starts_equal_plain_counts(part: int) -> None:
     """A job starts when its components fit one after another; then they fit, and hardly ever do they fit before."""
