@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Target
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.changes import Changes
+
 
 NUMBER: Final = "number"
 SWITCH: Final = "switch"

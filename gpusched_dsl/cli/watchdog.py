@@ -19,7 +19,6 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.cli import exits
-from gpusched_dsl.cli.watchdog_process import ANSWER
 from gpusched_dsl.engines.own_process import ThisProcess
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 
@@ -98,6 +97,8 @@ class Watchdog:
 
     def _at_signal(self, number: int, frame: FrameType | None) -> None:
         """Handle Ctrl-C and SIGTERM, which leaves little time."""
+        from gpusched_dsl.cli.watchdog_process import ANSWER
+
         with suppress(OSError):
             os.write(self._pipe, bytes([ANSWER]))
         if number == signal.SIGTERM:

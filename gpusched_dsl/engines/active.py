@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gpusched_dsl.engines.protocol import Engine
+if TYPE_CHECKING:
+    from gpusched_dsl.engines.protocol import Engine
 
 
 class EngineUse(Struct, eq=False):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats
-from gpusched_dsl.ir.definitions import Affines, Definition, Reified
-from gpusched_dsl.ir.divisors import TELLABLE, common_divisors
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.tolerances import ON_STEP, ROUNDING
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Affines, Definition
 
 
 def steps_of(affines: Affines, units: Bools | Floats) -> Floats:
@@ -20,6 +22,8 @@ def steps_of(affines: Affines, units: Bools | Floats) -> Floats:
     The greatest common divisor of the coefficients where all columns are integer; 1 for a constant. `units`: for each
     column whether it is integer, or a number that divides its values (0: unknown).
     """
+    from gpusched_dsl.ir.divisors import TELLABLE, common_divisors
+
     matrix = affines.matrix
     steps = np.ones(affines.count)
     filled = np.flatnonzero(np.diff(matrix.starts))
@@ -50,6 +54,11 @@ def _rounding(multiples: Floats) -> Floats:
 
 def with_steps(definitions: Iterable[Definition], integer: Bools) -> tuple[Definition, ...]:
     """The definitions of a problem, comparisons among them with the steps of their arguments."""
+    definitions = tuple(definitions)
+    if not definitions:
+        return ()
+    from gpusched_dsl.ir.definitions import Reified
+
     return tuple(
         replace(d, steps=steps_of(d.arguments, integer)) if isinstance(d, Reified) and d.size else d
         for d in definitions
@@ -64,6 +73,8 @@ def _sizes(matrix: Matrix, units: Bools | Floats) -> Floats:
 
 def multiples_of(arguments: Affines, steps: Floats) -> Floats:
     """Return for each expression a number that divides its values; 0: unknown, infinite: it is 0."""
+    from gpusched_dsl.ir.divisors import common_divisors
+
     matrix = arguments.matrix
     sizes = np.insert(_sizes(matrix, steps), matrix.starts[:-1], np.abs(arguments.constants))
     return common_divisors(sizes, matrix.starts[:-1] + np.arange(arguments.count))

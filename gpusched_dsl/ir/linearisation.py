@@ -6,13 +6,17 @@ stays the largest, the argument of an absolute value keeps its sign, a compariso
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
-from gpusched_dsl.ir.definitions import Definition
-from gpusched_dsl.ir.definitions.base import Choices
 from gpusched_dsl.ir.matrix import Matrix, stack
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Definition
+    from gpusched_dsl.ir.definitions.base import Choices
 
 
 class Linearised(Struct, frozen=True, eq=False):

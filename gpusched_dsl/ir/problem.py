@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
-from gpusched_dsl.ir.definitions import Conditions, Definition
+from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Domain, Scalar
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.counting import count_text
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Definition
+
 
 __all__ = ["Family", "Matrix", "Objective", "Problem", "Size", "Term", "families_named"]
 

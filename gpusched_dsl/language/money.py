@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.language.checked import CheckedModel, Numeric, Role
-from gpusched_dsl.language.checked_online import CheckedOnline
 from gpusched_dsl.language.units import DIMENSIONLESS, UNITS, Unit, convertible, has_dimension
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checked_online import CheckedOnline
+
 
 MONEY_ROLES: tuple[Role, ...] = ("costs", "node_price", "node_rate", "weight", "late", "postponed", "idle")
 

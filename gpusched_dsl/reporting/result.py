@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.contradiction import beats, contradiction
 from gpusched_dsl.ir.problem import Problem
@@ -14,15 +13,16 @@ from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.reporting.placement import Placement, placement_of
 from gpusched_dsl.reporting.report import IllustratedReport, Report
-from gpusched_dsl.reporting.solution_tables import SolutionTables
 from gpusched_dsl.reporting.waiting import WaitingJobs, WaitingReason, waiting_jobs
 from gpusched_dsl.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.language.calendar import Calendar
     from gpusched_dsl.reporting.alternatives import Alternatives, Options
+    from gpusched_dsl.reporting.solution_tables import SolutionTables
     from gpusched_dsl.solving.sensitivity import Sensitivity
     from gpusched_dsl.solving.solution import ObjectiveResult, Solution
 
@@ -292,6 +292,8 @@ class Result(IllustratedReport):
 
     @property
     def _tables(self) -> SolutionTables:
+        from gpusched_dsl.reporting.solution_tables import SolutionTables
+
         return SolutionTables(self.solved, self.provenance, self.sensitivity)
 
     def __repr__(self) -> str:

@@ -22,7 +22,6 @@ from gpusched_dsl.ir.tolerances import NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.map_start import map_start
-from gpusched_dsl.solving.polishing import polish
 from gpusched_dsl.solving.repair import ALLOWED_LOSS, helpers, repair
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.verification import (
@@ -183,6 +182,8 @@ class Acceptance:
                 yield found
 
     def _polished_points(self, answer: SolverResult) -> Iterator[AcceptedPoint]:
+        from gpusched_dsl.solving.polishing import polish
+
         assert answer.values is not None
         if self._allowance.over or not np.isfinite(answer.values).all():
             return

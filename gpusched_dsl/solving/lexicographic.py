@@ -9,7 +9,6 @@ import numpy as np
 from msgspec import Struct, structs
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.divisors import common_divisors
 from gpusched_dsl.ir.domains import ScalarDomain
 from gpusched_dsl.ir.magnitudes import largest_cost, power_of_two
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem, Term
@@ -108,6 +107,8 @@ def value_step(problem: Problem, costs: Floats) -> float:
     That is the common divisor of the costs where all columns that vary are integer. Steps that are too small beside
     the largest cost for the numbers of a solver are none.
     """
+    from gpusched_dsl.ir.divisors import common_divisors
+
     used = (costs != 0.0) & (problem.lower < problem.upper)
     if not used.any() or not problem.integer[used].all():
         return 0.0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.deadline import SOLVING, Deadline, StoppedEarly, grace
 from gpusched_dsl.ir.log import log_phase
 from gpusched_dsl.ir.problem import Problem
@@ -40,6 +40,10 @@ from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
 from gpusched_dsl.solving.verification import CheckedPoint, allowed_error, check_bound
 from gsdsl_backends.interrupt import SolverOverran
 from gsdsl_backends.protocol import Advised, Backend, Monitor, Session, SolveOptions
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.changes import Changes
+
 
 # How much of its value an earlier objective may give up for later ones; the second is for points that a solver found
 # by using up its own feasibility tolerance.

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from gpusched_dsl.compiling.passes.pipeline import reformulate
 from gpusched_dsl.compiling.passes.steps import ReformulatedProblem
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.changes import Changes, changes
 from gpusched_dsl.ir.deadline import REFORMULATION, Deadline, StoppedEarly, grace, limit, stage
-from gpusched_dsl.ir.definitions import IntervalDefinition
 from gpusched_dsl.ir.one_process import refuse_fork
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import Tolerances
-from gpusched_dsl.solving.concurrent.reformulations import Reformulations
 from gpusched_dsl.solving.map_start import map_start
 from gpusched_dsl.solving.option_checks import plain_options
 from gpusched_dsl.solving.options import check_request
@@ -22,11 +20,15 @@ from gpusched_dsl.solving.precheck import refuse_unusable
 from gpusched_dsl.solving.run import Solving
 from gpusched_dsl.solving.settle_status import settle_status
 from gpusched_dsl.solving.solution import Loading, Solution
-from gpusched_dsl.solving.structure import same_structure
 from gpusched_dsl.solving.unfinished import unfinished_solution
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions, target_of
 from gsdsl_backends.registry import backend as backend_named
 from gsdsl_backends.third_party import foreign_failures
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.changes import Changes
+    from gpusched_dsl.solving.concurrent.reformulations import Reformulations
+
 
 # Where a smaller part of all columns and rows was there before, a basis of the earlier problem says little: with a
 # quarter of the jobs replaced (40 nodes, 400 jobs) the relaxation takes as long from it as without, with 5 % a third.
@@ -86,6 +88,8 @@ def resolve(
     built anew, and `loading` of the result says why. The earlier point is the start unless another is given, for what
     is new with the value nearest to 0. `solved` gives up its session.
     """
+    from gpusched_dsl.ir.changes import changes
+
     options = options or solved.options
     backend, has_warm_start = solved.backend, solved.backend.capabilities.warm_start
     try:
@@ -151,6 +155,10 @@ def _reformulate(
 
 def _find_schedule(problem: Problem, backend: Backend, options: SolveOptions, monitor: Monitor | None) -> Floats | None:
     """A start of a problem with intervals, found before it is reformulated; None for none."""
+    if not problem.definitions:
+        return None
+    from gpusched_dsl.ir.definitions import IntervalDefinition
+
     if not any(isinstance(d, IntervalDefinition) for d in problem.definitions):
         return None
     from gpusched_dsl.solving.primal.list_schedule import schedule_start  # loads what most solves do without
@@ -161,6 +169,8 @@ def _find_schedule(problem: Problem, backend: Backend, options: SolveOptions, mo
 
 
 def _choose_loading(solved: Solution, solver_changes: Changes) -> Loading:
+    from gpusched_dsl.solving.structure import same_structure
+
     old, new, capabilities = solver_changes.old, solver_changes.new, solved.backend.capabilities
     if len(new.objectives) > 1 or len(old.objectives) > 1:
         return Loading.SEVERAL_OBJECTIVES

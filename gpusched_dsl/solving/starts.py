@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
-from gpusched_dsl.data.sources.json_keys import decode_distinct
 from gpusched_dsl.data.sources.writing import LARGEST_INPUT
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.domains import Component, Domain, decode
-from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -27,6 +25,8 @@ OUTSIDE = np.int64(-(1 << 61))  # the code of a label that is no element
 
 def entries_of_file(path: Path) -> dict[str, list[Entry]]:
     """The values in a JSON result; raises DiagnosticError (GSM6009) when it cannot be read or is no result."""
+    from gpusched_dsl.data.sources.json_keys import decode_distinct
+
     try:
         if path.exists() and not path.is_file():  # a device has no end, a pipe may have no writer
             raise ValueError("it is not a plain file")
@@ -54,6 +54,8 @@ def entries_of_document(document: Mapping[str, Any]) -> dict[str, list[Entry]]:
 
 def entries_of_point(problem: Problem, point: Floats) -> dict[str, list[Entry]]:
     """The values of a point that are not zero."""
+    from gpusched_dsl.ir.index_labels import label_rows, nonzero_positions
+
     entries: dict[str, list[Entry]] = {}
     for family in problem.variables:
         values = point[family.slice]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched_dsl.ir.definitions import Conditions, Curves, Definition
+from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Definition
+
 
 # What a definition may change in place, and what says where it comes from.
 FREE = {"arguments", "span", "name"}
@@ -47,6 +52,8 @@ def _same_terms(old: Definition, new: Definition) -> bool:
 
 
 def _equal(old: object, new: object) -> bool:
+    from gpusched_dsl.ir.definitions import Curves
+
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
         return np.array_equal(old, new)
     if isinstance(old, Curves) and isinstance(new, Curves):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.data.instance import Instance
-from gpusched_dsl.compiling.provenance import Provenance
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import INTERRUPT, TIME, Deadline, StoppedEarly, limit
 from gpusched_dsl.ir.log import log, log_phase
@@ -24,7 +23,6 @@ from gpusched_dsl.reporting.gangs import gang_warnings
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.option_checks import solve_options
 from gpusched_dsl.solving.relaxation import solve_relaxed
-from gpusched_dsl.solving.sensitivity import Sensitivity, sensitivity_of
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, solve_problem
 from gpusched_dsl.solving.starts import NamedValues, point_from
@@ -34,6 +32,11 @@ from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.start_from_options import start_from_options, starts_from_options
 from gpusched_dsl.workflows.warm_start import Start, WarmStart, start_from, with_plan
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions, StopMonitor
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.provenance import Provenance
+    from gpusched_dsl.solving.sensitivity import Sensitivity
+
 
 WITHIN = 0.01
 
@@ -168,6 +171,8 @@ def solve_scenario(
 
 def _sensitivity(solved: Solution) -> tuple[Sensitivity | None, tuple[Diagnostic, ...]]:
     """Return the sensitivity, or why there is none: the solution remains."""
+    from gpusched_dsl.solving.sensitivity import sensitivity_of
+
     if solved.point is None:
         return None, ()
     try:

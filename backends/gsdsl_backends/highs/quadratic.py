@@ -30,7 +30,6 @@ from gpusched_dsl.ir.problem import Family, Problem, Term
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.tolerances import SOLVER, TIGHT
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gsdsl_backends.highs.relaxation import distance, dual_bound
 from gsdsl_backends.protocol import Monitor, SolveOptions
 
 # A bound this near to the value, relative to it and to 1, proves the optimum.
@@ -82,6 +81,8 @@ def tangent_bound(quadratic: QuadraticObjective, bounds: Bounds, point: Floats, 
 
     `bounds` are those of the columns that the rows imply.
     """
+    from gsdsl_backends.highs.relaxation import dual_bound
+
     gradient = quadratic.gradient(point)
     used = np.flatnonzero(gradient).astype(np.int32)
     offset = quadratic.value(point) - float(gradient @ point)
@@ -104,6 +105,8 @@ def reduced_costs(quadratic: QuadraticObjective, point: Floats, row_duals: Float
 
 def proves(quadratic: QuadraticObjective, bound: float, value: float) -> bool:
     """Whether a bound is as good as a value."""
+    from gsdsl_backends.highs.relaxation import distance
+
     return distance(quadratic.objective, value, bound) <= PRECISE * max(1.0, abs(value))
 
 
@@ -231,11 +234,15 @@ class TangentPlanes:
 
     def _offer(self, point: Floats) -> None:
         """Keep the best point."""
+        from gsdsl_backends.highs.relaxation import distance
+
         value, objective = self.quadratic.value(point), self.quadratic.objective
         if self.best is None or distance(objective, value, self.quadratic.value(self.best)) < 0:
             self.best = point
 
     def _apart(self) -> float:
+        from gsdsl_backends.highs.relaxation import distance
+
         assert self.best is not None
         assert self.bound is not None
         return distance(self.quadratic.objective, self.quadratic.value(self.best), self.bound)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from highspy import HighsModelStatus as Raw
@@ -12,7 +13,6 @@ from msgspec import structs
 from gpusched_dsl.compiling.analysis.bounds import propagate
 from gpusched_dsl.compiling.convexity.quadratic_objective import QuadraticObjective
 from gpusched_dsl.ir.arrays import Floats, Int32s
-from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Problem
@@ -28,8 +28,6 @@ from gsdsl_backends.highs.quadratic import (
     tangent_bound,
 )
 from gsdsl_backends.highs.quiet import QuietHighs
-from gsdsl_backends.highs.ranging import FourRanges, ranging_of
-from gsdsl_backends.highs.restricted_relaxation import basis_in, set_basis
 from gsdsl_backends.highs.results import LIMITS, has_point, result_of
 from gsdsl_backends.highs.run import HighsRun, limit_to
 from gsdsl_backends.highs.second_opinions import (
@@ -41,6 +39,10 @@ from gsdsl_backends.highs.second_opinions import (
 from gsdsl_backends.highs.warm_resolve import Relaxations, ResolveAttempt
 from gsdsl_backends.interrupt import SolverOverran
 from gsdsl_backends.protocol import Monitor, SolveOptions
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.changes import Changes
+    from gsdsl_backends.highs.ranging import FourRanges
 
 
 class HighsSession:
@@ -76,6 +78,8 @@ class HighsSession:
 
         All of it is loaded anew, which is faster than it sounds (see solving.md) and leaves columns in their order.
         """
+        from gsdsl_backends.highs.restricted_relaxation import basis_in, set_basis
+
         self._relaxations.adapt_to(changes)
         if self._load_quadratic(problem):
             return
@@ -134,6 +138,8 @@ class HighsSession:
 
     def ranging(self) -> FourRanges | None:
         """Return the ranges of costs and sides after an optimal solve of a linear problem, as `ranging_of`."""
+        from gsdsl_backends.highs.ranging import ranging_of
+
         if self._quadratic is not None:
             return None
         return ranging_of(self._highs, self._problem.columns, self._problem.rows)

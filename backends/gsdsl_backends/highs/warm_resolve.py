@@ -9,28 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, structs
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
-from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Objective, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gsdsl_backends.highs.basis import Basis, basis_at
-from gsdsl_backends.highs.relaxation import (
-    INTEGRALITY,
-    DualBound,
-    distance,
-    dual_bound,
-    is_feasible,
-    rest_of,
-    undecided_columns,
-)
-from gsdsl_backends.highs.restricted_relaxation import ColumnSelection, RestrictedRelaxation, select_columns
 from gsdsl_backends.protocol import SolveOptions
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.changes import Changes
+    from gsdsl_backends.highs.basis import Basis
+    from gsdsl_backends.highs.relaxation import DualBound
+    from gsdsl_backends.highs.restricted_relaxation import ColumnSelection
+
 
 # An attempt may take this part of the time of the last solve without one, and at least so many seconds.
 SHARE, LEAST_SECONDS = 0.5, 1.0
@@ -126,6 +121,8 @@ class ResolveAttempt:
 
     def answer(self, start: Floats | None) -> tuple[SolverResult | None, Floats | None]:
         """The answer if the relaxation is proof enough, else None; and the best start known."""
+        from gsdsl_backends.highs.relaxation import is_feasible
+
         problem = self.problem
         self.best = start if start is not None and is_feasible(problem, start) else None
         point = self.solve_relaxation(start)
@@ -144,6 +141,10 @@ class ResolveAttempt:
 
     def solve_relaxation(self, start: Floats | None) -> Floats | None:
         """Solve the relaxation, in few columns where an earlier one selects them; return its optimum, None without."""
+        from gsdsl_backends.highs.basis import basis_at
+        from gsdsl_backends.highs.relaxation import dual_bound
+        from gsdsl_backends.highs.restricted_relaxation import ColumnSelection, RestrictedRelaxation
+
         problem, last = self.problem, self.relaxations
         basis, from_start = last.basis, False
         if basis is None and start is not None:
@@ -172,6 +173,8 @@ class ResolveAttempt:
 
     def _restrict(self, point: Floats, start: Floats | None) -> Floats:
         """Restrict a complete relaxation by its own duals, so that what follows takes less; return its optimum."""
+        from gsdsl_backends.highs.restricted_relaxation import RestrictedRelaxation
+
         basis, selection = self.relaxations.basis, self._selection(start)
         if basis is None or selection is None or len(self.relaxation.rest.free) < self.problem.columns:
             return point
@@ -182,6 +185,8 @@ class ResolveAttempt:
 
     def _selection(self, start: Floats | None) -> ColumnSelection | None:
         """Return the selection by the last relaxation; None without one."""
+        from gsdsl_backends.highs.restricted_relaxation import select_columns
+
         last = self.relaxations
         if last.basis is None or last.row_duals is None:
             return None
@@ -190,6 +195,8 @@ class ResolveAttempt:
 
     def _is_proved(self, selection: ColumnSelection, point: Floats, bound: DualBound) -> bool:
         """Whether the bound is as good as that of the complete relaxation, nearly."""
+        from gsdsl_backends.highs.relaxation import distance
+
         if selection.free.all():
             return True
         loss = distance(self.objective, self.objective.value(point), bound.value)
@@ -233,6 +240,8 @@ class ResolveAttempt:
         columns to their nearer sides; where this leaves the gap, one column, to the nearer or else to the further side.
         Where neither will do there is no such point on this way.
         """
+        from gsdsl_backends.highs.relaxation import INTEGRALITY
+
         problem, found = self.problem, None
         integers = self._integers()
         lower, upper = problem.lower.copy(), problem.upper.copy()
@@ -283,6 +292,8 @@ class ResolveAttempt:
 
     def _near(self, value: float) -> bool:
         """Whether a value is within the relative or the absolute gap of the bound."""
+        from gsdsl_backends.highs.relaxation import distance
+
         away = distance(self.objective, value, self.bound.value)
         return away <= self._absolute_gap or relative_gap(value, self.bound.value) <= max(
             self.options.gap, AT_THE_BOUND
@@ -290,6 +301,8 @@ class ResolveAttempt:
 
     def _solve_undecided(self, point: Floats) -> SolverResult | None:
         """Solve the problem that remains after reduced-cost fixing."""
+        from gsdsl_backends.highs.relaxation import rest_of, undecided_columns
+
         problem = self.problem
         for wider in WIDER:
             free = undecided_columns(problem, point, self.bound, wider * self._slack(self.bound.value))
@@ -309,6 +322,8 @@ class ResolveAttempt:
 
     def _keep_if_near(self, point: Floats | None) -> SolverResult | None:
         """Return a result if a point is feasible and near enough to the bound; keep the best point."""
+        from gsdsl_backends.highs.relaxation import distance, is_feasible
+
         if point is None or not is_feasible(self.problem, point, WITHIN):
             return None
         value = self.objective.value(point)

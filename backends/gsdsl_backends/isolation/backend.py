@@ -20,18 +20,20 @@ import threading
 from collections.abc import Callable
 from functools import cache, cached_property
 from multiprocessing.connection import Pipe
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.changes import Changes
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gsdsl_backends.interrupt import POLL_SECONDS, Control, CtrlC
-from gsdsl_backends.isolation.outbox import Outbox
 from gsdsl_backends.protocol import Backend, Capabilities, Exchange, Monitor, Session, Silent, SolveOptions
 from gsdsl_backends.registry import backend, is_concurrent
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.changes import Changes
+
 
 CRASHED = "GSM4017"
 # Backends of which no crash is known, and those that have a process of their own.
@@ -169,6 +171,8 @@ class SolverProcess:
                 raise
 
     def _wait(self, control: Control, monitor: Monitor) -> Any:
+        from gsdsl_backends.isolation.outbox import Outbox
+
         if sys.platform == "win32" or not isinstance(monitor, Exchange):
             return self._receive_result(self._pipe.send_bytes, control, monitor)
         outbox = Outbox(self._pipe)  # both sides may send long points at the same time

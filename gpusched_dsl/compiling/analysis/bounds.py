@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.integrality import integer_columns
-from gpusched_dsl.compiling.analysis.ranges import arguments_within, image_of
 from gpusched_dsl.compiling.analysis.rows import CROSSING, MEETING, Upper, WorkingBounds, integers_below, sweep
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.deadline import checkpoint
-from gpusched_dsl.ir.definitions import Affines, Definition
-from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.problem import Problem
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Affines, Definition
+    from gpusched_dsl.ir.definitions.intervals import Interval
+
 
 # Rounds over all rows and definitions; most problems settle within three.
 ROUNDS = 8
@@ -145,6 +148,8 @@ def _arguments(box: WorkingBounds, definition: Definition) -> tuple[Floats, Floa
 
 def _propagate_forwards(box: WorkingBounds, definition: Definition) -> Interval:
     """Results lie in the image of the arguments, which is returned."""
+    from gpusched_dsl.compiling.analysis.ranges import image_of
+
     image = _all_reals(definition)
     if not definition.size:
         return image
@@ -164,6 +169,8 @@ def _propagate_forwards(box: WorkingBounds, definition: Definition) -> Interval:
 
 def _propagate_backwards(box: WorkingBounds, definition: Definition, image: Interval) -> None:
     """Arguments, from the results that something else keeps within a part of the image."""
+    from gpusched_dsl.compiling.analysis.ranges import arguments_within
+
     results = definition.results
     bounded = (box.lower[results] > image[0]) | (box.upper[results] < image[1])
     if not bounded.any():

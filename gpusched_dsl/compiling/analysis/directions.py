@@ -16,15 +16,20 @@ seen as a reason for it (`[r <= 0] == 1` bounds r, and holds anyway where that b
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.analysis.ranges import image_of
 from gpusched_dsl.ir.arrays import Bools
-from gpusched_dsl.ir.definitions import Definition
-from gpusched_dsl.ir.definitions.intervals import Interval
 from gpusched_dsl.ir.problem import Problem
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Definition
+    from gpusched_dsl.ir.definitions.intervals import Interval
+
 
 # Bounds that differ by less, relative to them, differ by rounding.
 CLOSE = 1e-9

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools
-from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.problem import Problem
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Affines
 
 
 def integer_columns(problem: Problem) -> Bools:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.definitions import Definition
-from gpusched_dsl.ir.definitions.intervals import Interval
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Definition
+    from gpusched_dsl.ir.definitions.intervals import Interval
 
 
 def image_of(definition: Definition, low: Floats, high: Floats) -> Interval:

@@ -7,14 +7,18 @@ Column -1 stands for the number 1, so that every entry is a pair of columns: `3 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.matrix import Matrix
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Affines
+
 
 ONE = -1  # the column that stands for the number 1
 # Sums that are smaller than this, relative to what was added, are rounding errors of terms that cancel.
@@ -144,5 +148,7 @@ class Polynomials(Struct, frozen=True, eq=False, dict=True):
 
     def affines(self) -> Affines:
         """The parts of degree 1 and 0 as affine expressions."""
+        from gpusched_dsl.ir.definitions import Affines
+
         linear = self.linear
         return Affines(Matrix(linear.starts, linear.second.astype(np.int32), linear.values), self.constants)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, structs
 
-from gpusched_dsl.compiling.convexity.polynomials import Polynomials
-from gpusched_dsl.compiling.convexity.semidefinite import square_roots
 from gpusched_dsl.ir.arrays import Bools, Floats
-from gpusched_dsl.ir.definitions import Definition, QuadraticForm
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Objective, Problem, Term
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from gpusched_dsl.ir.definitions import Definition, QuadraticForm
 
 
 class QuadraticObjective(Struct, frozen=True, eq=False, dict=True):
@@ -38,6 +37,8 @@ class QuadraticObjective(Struct, frozen=True, eq=False, dict=True):
         if not results.any():
             return None
         from scipy.sparse import csr_array  # here, as linear problems do without
+
+        from gpusched_dsl.ir.definitions import QuadraticForm
 
         objective = problem.objectives[0]
         costs, offset = objective.costs(problem.columns), objective.offset
@@ -82,6 +83,8 @@ class QuadraticObjective(Struct, frozen=True, eq=False, dict=True):
 
     def full(self, point: Floats) -> Floats:
         """The point with the columns of the quadratic forms."""
+        from gpusched_dsl.ir.definitions import QuadraticForm
+
         point = point.copy()
         for definition in self.stated.definitions:
             if isinstance(definition, QuadraticForm):
@@ -91,6 +94,9 @@ class QuadraticObjective(Struct, frozen=True, eq=False, dict=True):
     def square_roots(self) -> Matrix:
         """Linear forms in the columns whose squares add up to the quadratic part, whatever its sign."""
         from scipy.sparse import triu
+
+        from gpusched_dsl.compiling.convexity.polynomials import Polynomials
+        from gpusched_dsl.compiling.convexity.semidefinite import square_roots
 
         half = triu(self.matrix).tocoo()
         row, column = half.coords[0].astype(np.int64), half.coords[1].astype(np.int64)
@@ -102,6 +108,10 @@ class QuadraticObjective(Struct, frozen=True, eq=False, dict=True):
 def _forms_of_objective(problem: Problem) -> Bools:
     """The columns of quadratic forms that only the objective reads, on the side that they are convex for."""
     result = np.zeros(problem.columns, dtype=np.bool_)
+    if not problem.definitions:
+        return result
+    from gpusched_dsl.ir.definitions import QuadraticForm
+
     forms = [d.results for d in problem.definitions if isinstance(d, QuadraticForm)]
     if not forms or len(problem.objectives) != 1:
         return result

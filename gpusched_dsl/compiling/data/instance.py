@@ -8,16 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.data.derived import report_computed, report_elements
 from gpusched_dsl.compiling.data.given_data import GivenData, Unavailable, label_chunks
-from gpusched_dsl.compiling.data.indexed_sets import EnclosingSet, with_single_indices
 from gpusched_dsl.compiling.data.reuse import Inputs, ReusedValues
-from gpusched_dsl.compiling.data.slicing import KeptRows, KnownValues, LawSlice, ParamSlice, Ready, put
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -59,6 +57,10 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostic
 from gpusched_dsl.language.scenarios.assignments import LawAssignment
 from gpusched_dsl.language.scenarios.calendars import holiday
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.data.slicing import KeptRows, Ready
+
 
 T = TypeVar("T")
 
@@ -302,6 +304,8 @@ class _Builder:
             return
 
     def _ready(self, name: str, ready: Ready) -> None:
+        from gpusched_dsl.compiling.data.slicing import KnownValues, LawSlice, ParamSlice, put
+
         if put(name, ready, self.store):
             return
         if isinstance(ready, LawSlice):
@@ -349,6 +353,8 @@ class _Builder:
             self.store.sets[declared.name] = domain
 
     def _indexed_set(self, declared: CheckedSet) -> None:
+        from gpusched_dsl.compiling.data.indexed_sets import EnclosingSet, with_single_indices
+
         within = None
         if declared.within is not None:
             assert isinstance(declared.within, ComprehensionSet)

@@ -16,14 +16,11 @@ import numpy as np
 from gpusched_dsl.compiling.evaluation import dependent_sets
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.free_variables import OUTCOME, SITUATION, free_variables
-from gpusched_dsl.compiling.evaluation.membership import MOST_BY_FORMULA, waits
 from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
 from gpusched_dsl.compiling.evaluation.references import References
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST, as_codes, is_element
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, spread, unique
 from gpusched_dsl.ir.deadline import checkpoint
-from gpusched_dsl.ir.definitions import quotient
-from gpusched_dsl.ir.definitions.scheduling import loads_fit, none_overlap
 from gpusched_dsl.language.checked import (
     Arithmetic,
     ComparisonChain,
@@ -196,6 +193,8 @@ class Evaluator(References):
 
     def _are_few(self, indexing: TypedIndexing, size: int) -> bool:
         """Whether so many rows are few beside an index list that has not been made: without them it need not be."""
+        from gpusched_dsl.compiling.evaluation.membership import MOST_BY_FORMULA, waits
+
         return size <= MOST_BY_FORMULA and any(waits(self, iterator.domain) for iterator in indexing.iterators)
 
     @cached_property
@@ -395,6 +394,8 @@ class Evaluator(References):
         self.refuse_where(overflow, "GSM3004", f"the {name} is too large", expr, frame, "beyond 1.8e308")
 
     def _Function(self, expr: Function, frame: Frame) -> Values:
+        from gpusched_dsl.ir.definitions.quotient import quotient
+
         if expr.name == "all_different":
             columns = [spread(self._numbers_or_codes(a, frame), frame.size) for a in expr.arguments]
             groups = np.tile(np.arange(frame.size, dtype=np.int64), len(columns))
@@ -538,6 +539,8 @@ class Evaluator(References):
 
     def _intervals_fit(self, expr: Reduction, frame: Frame, parent: Codes, size: int) -> Bools:
         """Whether the intervals of each row fit, for rows of a frame that come from the rows `parent`."""
+        from gpusched_dsl.ir.definitions.scheduling import loads_fit, none_overlap
+
         body = expr.body
         parts = self.interval(interval_of(body), frame)
         start, length, present = (spread(v, frame.size) for v in parts)

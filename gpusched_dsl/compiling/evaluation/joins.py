@@ -26,7 +26,6 @@ from gpusched_dsl.compiling.evaluation.dependent_sets import elements, range_end
 from gpusched_dsl.compiling.evaluation.frames import Expansion, Frame, all_of, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.compiling.evaluation.grids import GridAxis
-from gpusched_dsl.compiling.evaluation.matching import match_values
 from gpusched_dsl.compiling.evaluation.sparse_bodies import SparseBody
 from gpusched_dsl.compiling.evaluation.store import as_codes
 from gpusched_dsl.ir.arrays import Codes, spread
@@ -371,6 +370,8 @@ class _Plan:
         self._bind({v: columns[at][rows] for v, at in fresh.items()})
 
     def _join_by_value(self, iterator: Iterator, condition: ComparisonChain, own: TypedExpr | None) -> None:
+        from gpusched_dsl.compiling.evaluation.matching import match_values
+
         left, right = condition.operands if own is condition.operands[0] else condition.operands[::-1]
         domain, frame = self.ev.domain(iterator.domain), self.expansion.frame
         columns = domain.columns()

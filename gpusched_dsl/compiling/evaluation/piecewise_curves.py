@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.definitions import Curves
 from gpusched_dsl.ir.domains import Packing
 from gpusched_dsl.language.checked import PiecewiseLinear, TypedExpr, TypedList
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Curves
+
 
 CODE = "GSM3019"
 
@@ -20,6 +25,8 @@ def curves_of(ev: BaseEvaluator, expr: PiecewiseLinear, frame: Frame) -> tuple[C
 
     Raises DiagnosticError (GSM3019) for points that do not increase, and for a number of slopes that does not fit.
     """
+    from gpusched_dsl.ir.definitions import Curves
+
     rows, which = _distinct_rows(expr, frame)
     starts, (x, *y) = _values(ev, expr.points, rows)
     if expr.slopes is None:
@@ -95,6 +102,8 @@ def _failure(ev: BaseEvaluator, items: TypedList, rows: Frame, row: int, message
 
 def _through_origin(starts: Codes, x: Floats, slope_starts: Codes, slopes: Floats) -> Curves:
     """The functions with these slopes that are 0 at 0; one without breakpoints gets a point at 0."""
+    from gpusched_dsl.ir.definitions import Curves
+
     counts = np.maximum(np.diff(starts), 1)
     filled = np.concatenate(([0], np.cumsum(counts)))
     points = np.zeros(filled[-1])

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation import dependent_sets as dependent
-from gpusched_dsl.compiling.evaluation import joins, membership
+from gpusched_dsl.compiling.evaluation import joins
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Expansion, Frame, JoinIndex, covers_universe
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
@@ -124,6 +124,8 @@ class Sets(BaseEvaluator):
 
     def contains(self, expr: TypedSet, codes: Sequence[Codes], frame: Frame) -> Bools:
         """Whether the tuple in each row is in the set, which may depend on the row."""
+        from gpusched_dsl.compiling.evaluation import membership
+
         if not free_variables(expr):
             if len(codes[0]) <= membership.MOST_BY_FORMULA and membership.waits(self, expr):
                 found = membership.contains_by_formula(self, expr, codes)

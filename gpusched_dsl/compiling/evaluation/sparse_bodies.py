@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, structs
@@ -20,7 +21,6 @@ from msgspec import Struct, structs
 from gpusched_dsl.compiling.evaluation.base_evaluator import BaseEvaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame, JoinIndex, ranges
 from gpusched_dsl.compiling.evaluation.free_variables import free_variables
-from gpusched_dsl.compiling.evaluation.possible_values import PossibleValues
 from gpusched_dsl.compiling.evaluation.zero_reads import has_tuple_set
 from gpusched_dsl.ir.arrays import Codes, spread, unique
 from gpusched_dsl.ir.domains import Domain, Packing
@@ -44,6 +44,10 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.walk import Part, children
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.evaluation.possible_values import PossibleValues
+
+
 FEW = 1 << 14  # rows: so many are visited without asking whether they are needed
 
 
@@ -61,6 +65,8 @@ def sparse_references(
     ev: BaseEvaluator, frame: Frame, indexing: TypedIndexing, body: TypedExpr
 ) -> SparseReferences | None:
     """Return references that are all 0 in a row only if `body` is 0 there; None if a row without them might matter."""
+    from gpusched_dsl.compiling.evaluation.possible_values import PossibleValues
+
     if not body.decision:
         return None
     rows = frame.size * _product_size(ev, indexing)

@@ -11,7 +11,6 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
 from gpusched_dsl.compiling.interchangeable.equivalence_classes import Classes, classes_of
 from gpusched_dsl.compiling.interchangeable.generic import Obstacle
-from gpusched_dsl.compiling.interchangeable.orbit_representatives import MEMBERS, REPRESENTATIVES, Representing
 from gpusched_dsl.compiling.lowering.ground import ground
 from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, Scalar, TupleDomain, Universe
@@ -99,6 +98,8 @@ def _contradiction(declared: CheckedSet, classes: Classes, one: Scalar, other: S
 
 def quotient(model: CheckedModel, store: ValueStore, root: str, classes: Classes, limits: MemoryLimits) -> Quotient:
     """Ground `model` for one element of every class; raise Obstacle and the errors of `ground`."""
+    from gpusched_dsl.compiling.interchangeable.orbit_representatives import MEMBERS, REPRESENTATIVES, Representing
+
     universe = store.universes[root]
     small = Representing(model, root).run()
     everything = IntervalDomain(0, len(universe.labels) - 1, component=universe)

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
-from gpusched_dsl.compiling.analysis.ranges import image_of
+from gpusched_dsl.ir import definitions
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s, unique
 from gpusched_dsl.ir.deadline import checkpoint
-from gpusched_dsl.ir.definitions import Affines, Definition, Power, Product, unary_starts
 from gpusched_dsl.ir.domains import Domain, IntervalDomain
 from gpusched_dsl.ir.matrix import stack
 from gpusched_dsl.ir.problem import Family
 from gpusched_dsl.language.source import Span
 
-Making = Callable[[Int32s], Definition]
+Making = Callable[[Int32s], "definitions.Definition"]
 INFINITY = float("inf")
 
 
@@ -32,7 +31,7 @@ class AuxiliaryColumns:
     ) -> None:
         self.owner = ""
         self.families: list[Family] = []
-        self.definitions: list[Definition] = []
+        self.definitions: list[definitions.Definition] = []
         self.columns = len(zero_one)
         self._declared = declared
         self._names = {f.name for f in declared}
@@ -91,8 +90,10 @@ class AuxiliaryColumns:
         self._unbounded.append(np.full(domain.size, unbounded))
         return results
 
-    def ranges(self, affines: Affines) -> tuple[Floats, Floats]:
+    def ranges(self, affines: definitions.Affines) -> tuple[Floats, Floats]:
         """The smallest and the largest value of expressions within the declared bounds."""
+        from gpusched_dsl.compiling.analysis.ranges import image_of
+
         for definition in self.definitions[self._ranged :]:
             image = image_of(definition, *Bounds(*self._ranges).of(definition.arguments))
             self._ranges = (np.concatenate((self._ranges[0], image[0])), np.concatenate((self._ranges[1], image[1])))
@@ -169,20 +170,21 @@ class AuxiliaryColumns:
         return results
 
     def _squares(self, one: Int32s, other: Int32s, span: Span) -> Int32s:
-        arguments, exponents = Affines.of_columns(one), np.full(len(one), 2.0)
+        arguments, exponents = definitions.Affines.of_columns(one), np.full(len(one), 2.0)
         name = f"{self.name_of(one)}^2"
-        starts = unary_starts(len(one))
+        starts = definitions.unary_starts(len(one))
         return self.add(
             "square", _numbers(len(one)),
-            lambda results: Power(results, starts, arguments, span, name, exponents), span,
+            lambda results: definitions.Power(results, starts, arguments, span, name, exponents), span,
         )  # fmt: skip
 
     def _binary_products(self, one: Int32s, other: Int32s, span: Span) -> Int32s:
-        arguments = Affines.of_columns(np.stack((one, other), axis=1).reshape(-1))
+        arguments = definitions.Affines.of_columns(np.stack((one, other), axis=1).reshape(-1))
         name = f"{self.name_of(one)} * {self.name_of(other)}"
         starts = 2 * np.arange(len(one) + 1, dtype=np.int64)
         results = self.add(
-            "product", _numbers(len(one)), lambda results: Product(results, starts, arguments, span, name), span,
+            "product", _numbers(len(one)),
+            lambda results: definitions.Product(results, starts, arguments, span, name), span,
             zero_one=self.zero_one[one] & self.zero_one[other],
         )  # fmt: skip
         self._made_of = np.concatenate((self._made_of, np.stack((results, one, other), axis=1)))
@@ -224,10 +226,11 @@ def _numbers(size: int) -> Domain:
     return IntervalDomain(1, size)
 
 
-def interleave(parts: Iterable[Affines]) -> tuple[Codes, Affines]:
+def interleave(parts: Iterable[definitions.Affines]) -> tuple[Codes, definitions.Affines]:
     """Expressions of several arguments, entry by entry: the `starts` of entries and all arguments in order."""
     all_parts = list(parts)
     size, count = all_parts[0].count, len(all_parts)
     order = (np.arange(size)[:, None] + size * np.arange(count)[None, :]).reshape(-1)
-    together = Affines(stack([p.matrix for p in all_parts]), np.concatenate([p.constants for p in all_parts]))
+    matrix, constants = stack([p.matrix for p in all_parts]), np.concatenate([p.constants for p in all_parts])
+    together = definitions.Affines(matrix, constants)
     return count * np.arange(size + 1, dtype=np.int64), together.take(order) if count > 1 else together

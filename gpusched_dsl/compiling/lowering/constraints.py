@@ -10,8 +10,8 @@ from msgspec import Struct
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.lowering.affine import Affine, constant
 from gpusched_dsl.compiling.lowering.linear import Linearizer
+from gpusched_dsl.ir import definitions
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
-from gpusched_dsl.ir.definitions import Affines, MinMax, unary_starts
 from gpusched_dsl.ir.domains import IntervalDomain
 from gpusched_dsl.ir.granularity import next_above, next_below, steps_of
 from gpusched_dsl.language.checked import ComparisonChain, IfThenElse, Logic, Reduction, TypedExpr
@@ -166,13 +166,13 @@ class Assertions:
         self.linear.terms.make_integer(columns)
         return always, some, (columns, values)
 
-    def _condition_columns(self, truths: Affines, expr: TypedExpr) -> Int32s:
+    def _condition_columns(self, truths: definitions.Affines, expr: TypedExpr) -> Int32s:
         """Binary columns that are 1 where some truth values are."""
-        starts = unary_starts(truths.count)
+        starts = definitions.unary_starts(truths.count)
         return self.linear.terms.add(
             "condition",
             IntervalDomain(1, truths.count),
-            lambda results: MinMax(results, starts, truths, expr.span, "the condition", True),
+            lambda results: definitions.MinMax(results, starts, truths, expr.span, "the condition", True),
             expr.span,
             zero_one=True,
             integer=True,

@@ -16,8 +16,9 @@ from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader, caller_keys
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
 from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
+from gpusched_dsl.ir import definitions
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.ir.definitions import Affines, Cumulative, Distinct, MinMax, NoOverlap, Reified, unary_starts
+from gpusched_dsl.ir.definitions.affine import Affines
 from gpusched_dsl.ir.matrix import stack
 from gpusched_dsl.ir.problem import Matrix
 from gpusched_dsl.language.checked import (
@@ -105,7 +106,7 @@ class Reification:
         starts, arguments = interleave([self.nonlinear.as_affines(p) for p in parts])
         largest, name = expr.op != "and", shorten(expr.span.text)
         kind = "or" if largest else "and"
-        return kind, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
+        return kind, lambda results: definitions.MinMax(results, starts, arguments, expr.span, name, largest)
 
     def _quantify(self, expr: Reduction, inner: Frame) -> tuple[str, Making]:
         """`any` and `all` over an index list; over nothing `any` is 0 and `all` is 1."""
@@ -114,7 +115,7 @@ class Reification:
         body = self.nonlinear.as_affines(self.affine(expr.body, grown.frame))
         starts, arguments = self._group_rows(grown, body, inner.size, 0.0 if largest else 1.0)
         name = shorten(expr.span.text)
-        return expr.op, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
+        return expr.op, lambda results: definitions.MinMax(results, starts, arguments, expr.span, name, largest)
 
     def _compare_all(self, expr: Reduction | Function, inner: Frame) -> tuple[str, Making]:
         """Whether some numbers differ; over nothing they do."""
@@ -126,7 +127,7 @@ class Reification:
                 grown, self.nonlinear.arguments(expr.body, grown.frame), inner.size, 0.0
             )
         name = shorten(expr.span.text)
-        return "distinct", lambda results: Distinct(results, starts, arguments, expr.span, name)
+        return "distinct", lambda results: definitions.Distinct(results, starts, arguments, expr.span, name)
 
     def _group_rows(self, grown: Expansion, body: Affines, size: int, neutral: float) -> tuple[Codes, Affines]:
         """The expressions of a grown frame by the rows that they come from; a row without any has `neutral`."""
@@ -193,8 +194,8 @@ class Reification:
         arguments = Affines(affines.matrix, np.zeros(inner.size))
         lower = np.full(inner.size, -INFINITY) if op == "<=" else sides
         upper = np.full(inner.size, INFINITY) if op == ">=" else sides
-        name, starts = shorten(expr.span.text), unary_starts(inner.size)
-        return "holds", lambda results: Reified(results, starts, arguments, expr.span, name, lower, upper)
+        name, starts = shorten(expr.span.text), definitions.unary_starts(inner.size)
+        return "holds", lambda results: definitions.Reified(results, starts, arguments, expr.span, name, lower, upper)
 
 
 def _compare(values: Floats, op: str) -> Floats:
@@ -239,11 +240,11 @@ def intervals_definition(truths: Reification, expr: Reduction, inner: Frame) -> 
     load = expr.body
     if not isinstance(load, IntervalLoad):
         starts, arguments = _group_arguments(parts, parents, inner.size, None)
-        return expr.op, lambda results: NoOverlap(results, starts, arguments, expr.span, name)
+        return expr.op, lambda results: definitions.NoOverlap(results, starts, arguments, expr.span, name)
     parts.append(truths.nonlinear.arguments(load.demand, grown.frame))
     capacity = truths.nonlinear.arguments(load.capacity, inner)
     starts, arguments = _group_arguments(parts, parents, inner.size, capacity)
-    return expr.op, lambda results: Cumulative(results, starts, arguments, expr.span, name)
+    return expr.op, lambda results: definitions.Cumulative(results, starts, arguments, expr.span, name)
 
 
 def _interval(truths: Reification, expr: TypedExpr, frame: Frame) -> list[Affines]:

@@ -7,12 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from gpusched_dsl.compiling.evaluation.frames import Frame
-from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, assemble, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader
 from gpusched_dsl.compiling.lowering.auxiliaries import Making, interleave
+from gpusched_dsl.ir import definitions
 from gpusched_dsl.ir.arrays import Codes, Floats, Int32s
-from gpusched_dsl.ir.definitions import Affines, IntegerQuotient, MinMax, Piecewise, Power, Unary, unary_starts
 from gpusched_dsl.ir.domains import Domain, Packing, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.problem import Matrix
 from gpusched_dsl.language.checked import (
@@ -136,14 +135,14 @@ class Nonlinear:
         components = tuple(self.ev.store.component(v.type) for v in inner.columns)
         return TupleDomain(components, tuple(np.ascontiguousarray(c) for c in inner.columns.values()))
 
-    def arguments(self, expr: TypedExpr, frame: Frame) -> Affines:
+    def arguments(self, expr: TypedExpr, frame: Frame) -> definitions.Affines:
         """An affine expression per row of the frame, ready to be an argument."""
         return self.as_affines(self.linear.affine(expr, frame))
 
     @staticmethod
-    def as_affines(affine: Affine) -> Affines:
+    def as_affines(affine: Affine) -> definitions.Affines:
         constants = np.ascontiguousarray(np.broadcast_to(affine.constant, (affine.size,)), dtype=np.float64)
-        return Affines(Matrix(*assemble(affine.size, affine.blocks)), constants)
+        return definitions.Affines(Matrix(*assemble(affine.size, affine.blocks)), constants)
 
     # --- products ----------------------------------------------------------------------------------------------------
 
@@ -182,8 +181,8 @@ class Nonlinear:
     def _integer_quotient(self, expr: Function, inner: Frame) -> tuple[str, Making]:
         arguments = self.arguments(expr.arguments[0], inner)
         divisors = np.array(np.broadcast_to(self.ev.divisors(expr, inner), (inner.size,)))
-        starts, name, remainder = unary_starts(inner.size), shorten(expr.span.text), expr.name == "mod"
-        return "remainder" if remainder else "quotient", lambda results: IntegerQuotient(
+        starts, name, remainder = definitions.unary_starts(inner.size), shorten(expr.span.text), expr.name == "mod"
+        return "remainder" if remainder else "quotient", lambda results: definitions.IntegerQuotient(
             results, starts, arguments, expr.span, name, divisors, remainder
         )  # fmt: skip
 
@@ -218,8 +217,8 @@ class Nonlinear:
         exponents = np.array(np.broadcast_to(power, (inner.size,)), dtype=np.float64)
         name = shorten(expr.span.text)
         kind = {-1.0: "reciprocal", 0.5: "root"}.get(exponent if isinstance(exponent, float) else 0.0, "power")
-        return kind, lambda results: Power(
-            results, unary_starts(inner.size), arguments, expr.span, name, exponents
+        return kind, lambda results: definitions.Power(
+            results, definitions.unary_starts(inner.size), arguments, expr.span, name, exponents
         )  # fmt: skip
 
     def _exponential(self, expr: Arithmetic, frame: Frame) -> Affine:
@@ -231,8 +230,8 @@ class Nonlinear:
             base = np.broadcast_to(self.ev.numbers(expr.left, inner), (inner.size,))
             self.ev.refuse_where(base <= 0, "GSM3004", "the base must be positive", expr.left, inner, "not positive")
             arguments = self.as_affines(self.linear.affine(expr.right, inner).scale(np.log(base)))
-            name, starts = shorten(expr.span.text), unary_starts(inner.size)
-            return "exp", lambda results: Unary(results, starts, arguments, expr.span, name, "exp")
+            name, starts = shorten(expr.span.text), definitions.unary_starts(inner.size)
+            return "exp", lambda results: definitions.Unary(results, starts, arguments, expr.span, name, "exp")
 
         return self.define(expr, frame, build)
 
@@ -240,14 +239,17 @@ class Nonlinear:
 
     def _unary(self, expr: Function, inner: Frame) -> tuple[str, Making]:
         arguments = self.arguments(expr.arguments[0], inner)
-        name, starts = shorten(expr.span.text), unary_starts(inner.size)
-        return expr.name, lambda results: Unary(results, starts, arguments, expr.span, name, expr.name)
+        name, starts = shorten(expr.span.text), definitions.unary_starts(inner.size)
+        return expr.name, lambda results: definitions.Unary(results, starts, arguments, expr.span, name, expr.name)
 
     def _piecewise(self, expr: PiecewiseLinear, inner: Frame) -> tuple[str, Making]:
+        from gpusched_dsl.compiling.evaluation.piecewise_curves import curves_of
+
         arguments = self.arguments(expr.operand, inner)
         curves, which = curves_of(self.ev, expr, inner)
-        name, starts = shorten(expr.span.text), unary_starts(inner.size)
-        return "piecewise", lambda results: Piecewise(results, starts, arguments, expr.span, name, which, curves)
+        name, starts = shorten(expr.span.text), definitions.unary_starts(inner.size)
+        kind = definitions.Piecewise
+        return "piecewise", lambda results: kind(results, starts, arguments, expr.span, name, which, curves)
 
     def _extreme(self, expr: Function, frame: Frame) -> Affine:
         if len(expr.arguments) == 1:
@@ -256,7 +258,7 @@ class Nonlinear:
         def build(inner: Frame) -> tuple[str, Making]:
             starts, arguments = interleave([self.arguments(a, inner) for a in expr.arguments])
             name, largest = shorten(expr.span.text), expr.name == "max"
-            return expr.name, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
+            return expr.name, lambda results: definitions.MinMax(results, starts, arguments, expr.span, name, largest)
 
         return self.define(expr, frame, build)
 
@@ -268,7 +270,7 @@ class Nonlinear:
         starts = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
         arguments = self.arguments(expr.body, grown.frame)
         name, largest = shorten(expr.span.text), expr.op == "max"
-        return expr.op, lambda results: MinMax(results, starts, arguments, expr.span, name, largest)
+        return expr.op, lambda results: definitions.MinMax(results, starts, arguments, expr.span, name, largest)
 
     # --- refusals ----------------------------------------------------------------------------------------------------
 

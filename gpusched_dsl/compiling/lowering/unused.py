@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
 
 from gpusched_dsl.ir.arrays import Bools, Int32s
-from gpusched_dsl.ir.definitions import Affines, Definition
 from gpusched_dsl.ir.problem import Family, Problem
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Definition
 
 
 def drop_unused(problem: Problem) -> Problem:
@@ -47,6 +50,8 @@ def _directly_used_columns(problem: Problem) -> Bools:
 
 
 def _renumber(problem: Problem, used: Bools) -> Problem:
+    from gpusched_dsl.ir.definitions import Affines
+
     keep = np.ones(problem.columns, dtype=np.bool_)
     families: list[Family] = []
     first = problem.variables[-1].stop if problem.variables else 0

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
-from gpusched_dsl.ir.definitions import Affines
 from gpusched_dsl.ir.granularity import steps_of
 from gpusched_dsl.ir.tolerances import INTEGRALITY
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Affines
+
 
 MOST = 1024  # values of an expression that are listed
 # How far outside its bounds, in steps, a value may lie.

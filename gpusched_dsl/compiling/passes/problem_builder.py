@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
@@ -12,12 +13,16 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryBudget, MemoryLimits
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
 from gpusched_dsl.compiling.passes.steps import Note, PassResult
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Int32s
-from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
+from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Domain, IntervalDomain, TupleDomain
 from gpusched_dsl.ir.matrix import stack
 from gpusched_dsl.ir.problem import Family, Matrix, Problem, Term
 from gpusched_dsl.ir.tolerances import FEASIBILITY, ON_STEP
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Definition
+
 
 LIMITS = MemoryLimits()  # of a problem with what a pass adds
 
@@ -242,6 +247,8 @@ def _join(conditions: list[Conditions]) -> Conditions:
 
 def _substitute(problem: Problem, pairs: list[tuple[Int32s, Int32s]]) -> Problem:
     """Return the problem with some columns replaced; the replaced columns are fixed at 0 and unused."""
+    from gpusched_dsl.ir.definitions import Affines
+
     names = _names_after(problem.columns, pairs)
     gone = np.concatenate([columns for columns, _ in pairs])
     lower, upper = problem.lower.copy(), problem.upper.copy()

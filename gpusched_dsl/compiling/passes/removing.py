@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
 
 from gpusched_dsl.compiling.passes.steps import PassResult
 from gpusched_dsl.ir.arrays import Bools, Floats, Int32s
-from gpusched_dsl.ir.definitions import Affines, Conditions, Definition
-from gpusched_dsl.ir.families import kept_families
+from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem, Term
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Definition
 
 
 def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
@@ -20,6 +23,9 @@ def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
 
     No definition may give a fixed column, and no condition may read one.
     """
+    from gpusched_dsl.ir.definitions import Affines
+    from gpusched_dsl.ir.families import kept_families
+
     names = (np.cumsum(~fixed) - 1).astype(np.int32)
     kept = np.flatnonzero(~fixed)
     rows, moved = _split(problem.matrix, fixed, value, names)
@@ -48,8 +54,8 @@ def without_columns(problem: Problem, fixed: Bools, value: Floats) -> Problem:
     )
 
 
-def without_unread(step: PassResult, kinds: tuple[type[Definition], ...] = (Definition,)) -> PassResult:
-    """Return the step without definitions of these kinds that nothing reads; their columns are fixed at 0."""
+def without_unread(step: PassResult, kinds: tuple[type[Definition], ...] | None = None) -> PassResult:
+    """Return the step without definitions of these kinds (of all) that nothing reads; their columns are fixed at 0."""
     problem = step.problem
     read = np.zeros(problem.columns, dtype=np.bool_)
     read[problem.matrix.columns] = read[problem.conditions.columns] = True
@@ -58,7 +64,7 @@ def without_unread(step: PassResult, kinds: tuple[type[Definition], ...] = (Defi
     kept: list[Definition] = []
     gone = np.zeros(problem.columns, dtype=np.bool_)
     for definition in reversed(problem.definitions):
-        wanted = read[definition.results] | (not isinstance(definition, kinds))
+        wanted = read[definition.results] | (kinds is not None and not isinstance(definition, kinds))
         gone[definition.results[~wanted]] = True
         if wanted.any():
             kept.append(definition.take(np.flatnonzero(wanted)))

@@ -11,17 +11,21 @@ A value that a pass approximates is not known: laws with a density, curves with 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds
 from gpusched_dsl.compiling.passes.argument_values import argument_values
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.ir.definitions import Affines, Definition
 from gpusched_dsl.ir.divisors import TELLABLE, common_divisors
 from gpusched_dsl.ir.granularity import multiples_of
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.definitions import Definition
+
 
 MOST_TOGETHER = 2_000_000  # values of the arguments of one definition; equal functions of equal values count once
 
@@ -77,6 +81,8 @@ def _steps_of_values(definition: Definition, steps: Floats, bounds: Bounds) -> F
 
 def _divisors(definition: Definition, starts: Codes, arguments: Floats) -> Floats:
     """For each entry the common divisor of its values at some arguments; 0 where there is none."""
+    from gpusched_dsl.ir.definitions import Affines
+
     counts = np.diff(starts)
     nothing = Matrix(np.zeros(definition.size + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
     bare = replace(definition, arguments=Affines(nothing, np.zeros(definition.size)))

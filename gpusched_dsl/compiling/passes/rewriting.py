@@ -10,7 +10,6 @@ from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
-from gpusched_dsl.ir.families import kept_families
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Problem
 
@@ -34,6 +33,8 @@ def with_conditions(problem: Problem, kept: Bools) -> Problem:
 
 def without_rows(problem: Problem, gone: Bools) -> tuple[Problem, Codes]:
     """The problem without some rows, and for every old row its new number or -1."""
+    from gpusched_dsl.ir.families import kept_families
+
     kept = np.flatnonzero(~gone)
     numbers = np.full(problem.rows, -1, dtype=np.int64)
     numbers[kept] = np.arange(len(kept))

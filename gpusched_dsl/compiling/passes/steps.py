@@ -5,30 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from msgspec import Struct
 
 from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propagate, tighten
-from gpusched_dsl.compiling.analysis.directions import Directions, directions_of
-from gpusched_dsl.compiling.passes.result_steps import column_steps
 from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.arrays import Codes, Floats
-from gpusched_dsl.ir.definitions import (
-    Definition,
-    ExponentialPerspective,
-    LogSumExp,
-    Norm,
-    QuadraticForm,
-    QuadraticOverLinear,
-    RelativeEntropy,
-)
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.analysis.directions import Directions
+    from gpusched_dsl.ir.definitions import Definition
+
 PointMap = Callable[[Floats], Floats]
-_Kind = TypeVar("_Kind", bound=Definition)
+_Kind = TypeVar("_Kind", bound="Definition")
 
 # Entries that one pass may look at, where the problem can do without it. The largest model of
 # docs/reference/performance.md, with 4.1 million nonzeros, takes a tenth of it.
@@ -62,9 +55,9 @@ class Target(Struct, frozen=True):
 
 
 # Convex functions of several arguments, which passes make of other terms.
-CONVEX_FORMS = frozenset(
-    kind.op for kind in (ExponentialPerspective, LogSumExp, Norm, QuadraticForm, QuadraticOverLinear, RelativeEntropy)
-)
+CONVEX_FORMS = frozenset({
+    "exponential_perspective", "log_sum_exp", "norm", "quadratic", "quadratic_over_linear", "relative_entropy",
+})  # fmt: skip
 
 
 class Analysis:
@@ -87,10 +80,14 @@ class Analysis:
     @cached_property
     def units(self) -> Floats:
         """Return for each column a number that divides its values, 0 if unknown (`result_steps`)."""
+        from gpusched_dsl.compiling.passes.result_steps import column_steps
+
         return column_steps(self.problem, self.bounds)
 
     @cached_property
     def directions(self) -> Directions:
+        from gpusched_dsl.compiling.analysis.directions import directions_of
+
         return directions_of(self.problem, self.bounds)
 
 

@@ -23,7 +23,6 @@ from msgspec import Struct
 from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
-from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
 from gpusched_dsl.compiling.tightening.column_sets import key_of
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns, plain_rows, zero_one
 from gpusched_dsl.ir.arrays import Codes, Int32s
@@ -43,6 +42,8 @@ class CliqueLinks:
         return int((np.diff(analysis.problem.matrix.starts) == 2).sum()) > 1
 
     def apply(self, analysis: Analysis, target: Target) -> PassResult:
+        from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
+
         problem = analysis.problem
         analysis.sweep(SWEEPS)
         links = _links(problem)

@@ -34,11 +34,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched_dsl.compiling.lowering.spreading import reached_rows
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros, nest
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
-from gpusched_dsl.ir.graph import connected_components
 from gpusched_dsl.ir.problem import Problem
 
 # Columns with more entries are not looked at: rows within rows are rarely nested deeper.
@@ -131,6 +129,8 @@ def _settle(problem: Problem, entries: Nonzeros, chosen: Bools, whole_sides: Boo
     A row is fit when its sides and all its coefficients are integer, and each of its columns is chosen or integer. A
     continuous column that is dropped spoils its rows in turn.
     """
+    from gpusched_dsl.compiling.lowering.spreading import reached_rows
+
     unfit = ~whole_sides
     unfit[entries.rows[entries.values != np.rint(entries.values)]] = True
     inside = chosen[entries.columns]
@@ -154,6 +154,8 @@ def _one_sided(rows: int, entries: Nonzeros, nesting: Nesting) -> Codes:
     Every row stands twice, once for each part it could be in; an edge says which choices go together. A row both of
     whose copies are connected contradicts itself.
     """
+    from gpusched_dsl.ir.graph import connected_components
+
     ends = nesting.without_covered(entries)
     order = np.argsort(ends.columns, kind="stable")
     row, column, value = ends.rows[order].astype(np.int64), ends.columns[order], ends.values[order]

@@ -33,7 +33,6 @@ from msgspec import Struct, structs
 from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
-from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments
 from gpusched_dsl.compiling.tightening.row_sides import MARGIN, counts, plain_columns, plain_rows, zero_one
 from gpusched_dsl.compiling.work_budget import WorkBudget
@@ -186,6 +185,8 @@ def _choices(problem: Problem, sets: ColumnSets, going: Codes, work: WorkBudget)
 
     Rows in `going` prove nothing, as they go with their t: what they say of the choice would be said no more.
     """
+    from gpusched_dsl.compiling.tightening.at_most_one import at_most_one
+
     several = np.flatnonzero(sets.sizes > 1)
     found = sets.sizes <= 1
     if len(several):

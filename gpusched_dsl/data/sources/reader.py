@@ -12,7 +12,6 @@ from msgspec import Struct, field
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, TableOrigin, TextOrigin, first_mixed_row
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileColumns, FileLimits, Unreadable, locate
-from gpusched_dsl.data.sources.tables import is_text, read_data_file
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.calendar import Calendar
@@ -61,6 +60,8 @@ class FileReader(Struct, eq=False):
 
     def read(self, assignment: FileAssignment, diagnostics: Diagnostics) -> FileColumns | None:
         """Return the file of an assignment with at least its columns; None after an error, reported once per file."""
+        from gpusched_dsl.data.sources.tables import read_data_file
+
         if assignment.use is not None:
             return self._by_format(assignment, assignment.use, diagnostics)
         assert isinstance(assignment.data, tree.Data)
@@ -212,6 +213,8 @@ def _report_lost(
 
 def chunk_of(assignment: FileAssignment, file: FileColumns, diagnostics: Diagnostics) -> ColumnChunk | None:
     """The keys and values of an item of a data statement, from its file; None after an error (GSM2030)."""
+    from gpusched_dsl.data.sources.tables import is_text
+
     keys = tuple(file.columns[key] for key in assignment.keys)
     values = None if assignment.value is None else file.columns[assignment.value]
     origin = FileOrigin(assignment.span, file, assignment.keys, assignment.value)

@@ -7,27 +7,60 @@ are. Definitions stand in an order in which each reads only declared columns and
 
 from __future__ import annotations
 
-from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.definitions.affine import Affines
-from gpusched_dsl.ir.definitions.base import Definition, unary_starts
-from gpusched_dsl.ir.definitions.conditions import Conditions
-from gpusched_dsl.ir.definitions.curves import Curves
-from gpusched_dsl.ir.definitions.distinct import Distinct
-from gpusched_dsl.ir.definitions.exponential_perspective import ExponentialPerspective
-from gpusched_dsl.ir.definitions.log_sum_exp import LogSumExp
-from gpusched_dsl.ir.definitions.min_max import MinMax
-from gpusched_dsl.ir.definitions.norm import Norm
-from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
-from gpusched_dsl.ir.definitions.piecewise import Piecewise
-from gpusched_dsl.ir.definitions.power import Power
-from gpusched_dsl.ir.definitions.product import Product
-from gpusched_dsl.ir.definitions.quadratic_form import Pairs, QuadraticForm
-from gpusched_dsl.ir.definitions.quadratic_over_linear import QuadraticOverLinear
-from gpusched_dsl.ir.definitions.quotient import IntegerQuotient, quotient
-from gpusched_dsl.ir.definitions.reified import Reified, within_steps
-from gpusched_dsl.ir.definitions.relative_entropy import RelativeEntropy
-from gpusched_dsl.ir.definitions.scheduling import Cumulative, IntervalDefinition, NoOverlap
-from gpusched_dsl.ir.definitions.unary import Unary
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.arrays import Floats
+    from gpusched_dsl.ir.definitions.affine import Affines
+    from gpusched_dsl.ir.definitions.base import Definition, unary_starts
+    from gpusched_dsl.ir.definitions.conditions import Conditions
+    from gpusched_dsl.ir.definitions.curves import Curves
+    from gpusched_dsl.ir.definitions.distinct import Distinct
+    from gpusched_dsl.ir.definitions.exponential_perspective import ExponentialPerspective
+    from gpusched_dsl.ir.definitions.log_sum_exp import LogSumExp
+    from gpusched_dsl.ir.definitions.min_max import MinMax
+    from gpusched_dsl.ir.definitions.norm import Norm
+    from gpusched_dsl.ir.definitions.partial_expectation import PartialExpectation
+    from gpusched_dsl.ir.definitions.piecewise import Piecewise
+    from gpusched_dsl.ir.definitions.power import Power
+    from gpusched_dsl.ir.definitions.product import Product
+    from gpusched_dsl.ir.definitions.quadratic_form import Pairs, QuadraticForm
+    from gpusched_dsl.ir.definitions.quadratic_over_linear import QuadraticOverLinear
+    from gpusched_dsl.ir.definitions.quotient import IntegerQuotient
+    from gpusched_dsl.ir.definitions.reified import Reified, within_steps
+    from gpusched_dsl.ir.definitions.relative_entropy import RelativeEntropy
+    from gpusched_dsl.ir.definitions.scheduling import Cumulative, IntervalDefinition, NoOverlap
+    from gpusched_dsl.ir.definitions.unary import Unary
+
+# The module of each name: loaded at its first use, as linear problems need few of them.
+_HOMES = {
+    "Affines": "affine",
+    "Conditions": "conditions",
+    "Cumulative": "scheduling",
+    "Curves": "curves",
+    "Definition": "base",
+    "Distinct": "distinct",
+    "ExponentialPerspective": "exponential_perspective",
+    "IntegerQuotient": "quotient",
+    "IntervalDefinition": "scheduling",
+    "LogSumExp": "log_sum_exp",
+    "MinMax": "min_max",
+    "NoOverlap": "scheduling",
+    "Norm": "norm",
+    "Pairs": "quadratic_form",
+    "PartialExpectation": "partial_expectation",
+    "Piecewise": "piecewise",
+    "Power": "power",
+    "Product": "product",
+    "QuadraticForm": "quadratic_form",
+    "QuadraticOverLinear": "quadratic_over_linear",
+    "Reified": "reified",
+    "RelativeEntropy": "relative_entropy",
+    "Unary": "unary",
+    "unary_starts": "base",
+    "within_steps": "reified",
+}
 
 __all__ = [
     "Affines",
@@ -54,10 +87,16 @@ __all__ = [
     "RelativeEntropy",
     "Unary",
     "complete",
-    "quotient",
     "unary_starts",
     "within_steps",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return found
 
 
 def complete(definitions: tuple[Definition, ...], point: Floats, comparison_tolerance: float | None = None) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     Constant,
@@ -17,9 +19,11 @@ from gpusched_dsl.language.checking import ordered_sets, time_intervals
 from gpusched_dsl.language.checking.conversion import require_plain, unit_in
 from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, numeric_type
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
 
 
 def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> TypedExpr | None:

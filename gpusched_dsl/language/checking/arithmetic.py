@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import structs
 
 from gpusched_dsl.language import tree
@@ -20,12 +22,14 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.conversion import agree, require_plain, unit_sources
 from gpusched_dsl.language.checking.kinds import describe, is_plain_whole, numeric_type
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, MAX_EXPONENT, Unit
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
 
 
 def check_binary(checker: Checker, expr: tree.Binary, scope: Scope) -> TypedExpr | None:

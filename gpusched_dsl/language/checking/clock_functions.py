@@ -8,16 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import Function, Logical, Numeric, TypedExpr, ValueType
 from gpusched_dsl.language.checking.conversion import fit
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import UNITS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
+
 
 CLOCK_FUNCTIONS: dict[str, ValueType] = {
     "weekday": Numeric(True),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.language.checked import ComprehensionSet, IndexedSetRef, IndexRef, NamedSet, TypedSet
-from gpusched_dsl.language.checking.protocol import Checker
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
+
 
 IGNORED = "_"
 

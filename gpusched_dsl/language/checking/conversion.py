@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -22,11 +23,13 @@ from gpusched_dsl.language.checked import (
     VariableRef,
 )
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_zero, numeric_type
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.walk import walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
 
 
 def unit_in(expr: TypedExpr) -> Unit:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.language.checked import (
     CheckedLet,
     CheckedParam,
@@ -12,10 +14,12 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
 )
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, numeric_type
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.symbols import SubscriptSlot, Valued
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
 
 
 def decided_subscript(checker: Checker, declared: Valued, typed: TypedExpr, slot: SubscriptSlot) -> TypedExpr | None:

@@ -33,7 +33,6 @@ from gpusched_dsl.language.checking.dependencies import may_read
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.indexed_sets import declaration_is_complete, of_tuples
 from gpusched_dsl.language.checking.kinds import describe_all, same_kind
-from gpusched_dsl.language.checking.randoms import check_law
 from gpusched_dsl.language.checking.recursions import reads_circle_plainly
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
@@ -438,6 +437,8 @@ def with_bounds(checker: ExpressionChecker, decl: tree.VarDecl, variable: Checke
 
 
 def check_random(checker: ExpressionChecker, decl: tree.RandomDecl) -> CheckedRandom | None:
+    from gpusched_dsl.language.checking.randoms import check_law
+
     indexing, scope = checker.indexing(decl.indexing)
     unit = unit_of(decl.unit, checker.diagnostics) if decl.unit is not None else DIMENSIONLESS
     declared = None

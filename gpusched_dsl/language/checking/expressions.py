@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -33,7 +34,6 @@ from gpusched_dsl.language.checking import (
 )
 from gpusched_dsl.language.checking.conversion import alternatives, fit
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_truth, numeric_type
-from gpusched_dsl.language.checking.protocol import GivenFunction
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.checking.walk import first_decision, indices_in
@@ -42,6 +42,9 @@ from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import GivenFunction
 
 
 class ExpressionChecker:

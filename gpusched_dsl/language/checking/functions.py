@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -24,13 +26,13 @@ from gpusched_dsl.language.checking.conversion import (
     unit_sources,
 )
 from gpusched_dsl.language.checking.euclidean_norm import norm
-from gpusched_dsl.language.checking.foreign_functions import counts, foreign_function
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, is_plain_whole, numeric_type
-from gpusched_dsl.language.checking.ordinals import check_ordinal
-from gpusched_dsl.language.checking.piecewise import check_piecewise
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label, did_you_mean
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
+
 
 _EXTREMES = ("min", "max")
 _DISTINCT = "all_different"
@@ -51,6 +53,10 @@ FUNCTIONS = (
 
 
 def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | None:
+    from gpusched_dsl.language.checking.foreign_functions import counts
+    from gpusched_dsl.language.checking.ordinals import check_ordinal
+    from gpusched_dsl.language.checking.piecewise import check_piecewise
+
     name = expr.function.text
     if name in checker.functions:
         return checker.functions[name](checker, expr, scope)
@@ -99,6 +105,8 @@ def check_call(checker: Checker, expr: tree.Call, scope: Scope) -> TypedExpr | N
 
 
 def _report_unknown(checker: Checker, expr: tree.Call) -> None:
+    from gpusched_dsl.language.checking.foreign_functions import foreign_function
+
     name = expr.function.text
     declared = checker.symbols.span_of(name)
     help: str | None

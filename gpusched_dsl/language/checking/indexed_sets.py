@@ -6,6 +6,8 @@ slices and symmetry treat it as any set of tuples, and `p in Pred[j]` is `(j, p)
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     CheckedSet,
@@ -23,13 +25,15 @@ from gpusched_dsl.language.checked import (
     TypedSet,
 )
 from gpusched_dsl.language.checking.component_names import IGNORED
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.references import subscripts_of
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
 
 
 def of_tuples(

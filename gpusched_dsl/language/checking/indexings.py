@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -21,11 +22,13 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.component_names import IGNORED, component_names
 from gpusched_dsl.language.checking.kinds import as_element
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Binding, Scope
 from gpusched_dsl.language.checking.sets import check_component, report_misfit
 from gpusched_dsl.language.checking.walk import indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
 
 
 def check_indexing(checker: Checker, node: tree.Indexing | None, scope: Scope) -> tuple[TypedIndexing | None, Scope]:

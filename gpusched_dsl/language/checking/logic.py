@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     ComparisonChain,
@@ -18,12 +20,15 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.conversion import agree
 from gpusched_dsl.language.checking.indexed_sets import membership
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_plain_whole, numeric_type
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.sets import check_components, fit_components
 from gpusched_dsl.language.checking.walk import indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Label
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
+
 
 _ORDER = ("<=", ">=", "<", ">")
 

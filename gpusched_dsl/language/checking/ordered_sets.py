@@ -8,6 +8,8 @@ They are conditions over conditions, so that everything that treats those treats
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import structs
 
 from gpusched_dsl.language import tree
@@ -25,10 +27,12 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
 )
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE
-from gpusched_dsl.language.checking.ordinals import is_ordered
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
+
 
 OPERATIONS = ("sos1", "sos2")
 
@@ -36,6 +40,8 @@ OPERATIONS = ("sos1", "sos2")
 def check_ordered_set(
     checker: Checker, expr: tree.Aggregate, indexing: TypedIndexing, body: TypedExpr, scope: Scope
 ) -> TypedExpr | None:
+    from gpusched_dsl.language.checking.ordinals import is_ordered
+
     if expr.op == "sos1":
         truth = Constant(span=expr.span, type=Logical(), value=1.0)
         zeros = _over("count", expr.span, indexing, _is_zero(body))

@@ -8,6 +8,7 @@ certain, or hangs on an index that a condition speaks of, is left to be checked 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -29,11 +30,13 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     TypedSet,
 )
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.scope import Binding, Scope
 from gpusched_dsl.language.checking.symbols import Subscripted, SubscriptSlot, Symbols
 from gpusched_dsl.language.checking.walk import indices_in
 from gpusched_dsl.language.diagnostics.diagnostic import Label as Place
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
 
 
 def check_inside(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.checked import Expected, ParamRef, TypedExpr, TypedIndexing, TypedSet
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.walk import Part, children, walk
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
 
 
 def reads_circle_plainly(checker: Checker, circle: Collection[str], value: TypedExpr) -> bool:

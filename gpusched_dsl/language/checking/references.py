@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import structs
 
 from gpusched_dsl.language import tree
@@ -32,13 +34,16 @@ from gpusched_dsl.language.checking.component_names import IGNORED, component_na
 from gpusched_dsl.language.checking.conversion import alternatives, fit, unit_in
 from gpusched_dsl.language.checking.decided_subscripts import decided_subscript
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, PLAIN, as_element, describe, numeric_type
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.checking.symbols import ExtraName, Subscripted, SubscriptSlot, Valued, slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
+
 
 Reference = tree.Name | tree.Subscript
 

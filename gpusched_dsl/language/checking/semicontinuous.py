@@ -5,6 +5,8 @@ Such a variable is one between 0 and its largest value with a constraint: `x <= 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct, structs
 
 from gpusched_dsl.language import tree
@@ -21,8 +23,10 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
     VariableRef,
 )
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
 
 
 class Semicontinuous(Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     CheckedSet,
@@ -26,12 +28,15 @@ from gpusched_dsl.language.checking.kinds import (
     is_plain_whole,
     same_kind,
 )
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
+
 
 Types = tuple[ValueType, ...]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.checked import (
     CheckedLet,
@@ -20,11 +21,14 @@ from gpusched_dsl.language.checked import (
     VariableRef,
 )
 from gpusched_dsl.language.checking.conversion import unit_in
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.checking.walk import children, walk
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.units import DIMENSIONLESS
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
+
 
 _NUMBER = re.compile(r"[\d.]+(e-?\d+)?")
 _CLOSED = {"<": "<=", ">": ">="}

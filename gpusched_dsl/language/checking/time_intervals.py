@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
     IntervalLoad,
@@ -14,10 +16,13 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.conversion import fit, unit_in
 from gpusched_dsl.language.checking.kinds import describe
-from gpusched_dsl.language.checking.protocol import Checker
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.protocol import Checker
+
 
 OPERATIONS = ("no_overlap", "cumulative")
 

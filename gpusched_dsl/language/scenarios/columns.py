@@ -17,7 +17,6 @@ from gpusched_dsl.language.scenarios.assignments import AGGREGATES, ONE, FileAss
 from gpusched_dsl.language.scenarios.data_formats import unit_of_column
 from gpusched_dsl.language.scenarios.formats import Described
 from gpusched_dsl.language.scenarios.labels import check_labels
-from gpusched_dsl.language.scenarios.slot_keys import slot_key
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.counting import count_text
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration, unit_of
@@ -336,6 +335,8 @@ class ColumnChecker:
 
     def _derived_keys(self, item: tree.DataItem, described: Described | None) -> tuple[SlotKey | None, ...] | None:
         """For each key how it is derived from its column; None, reported, where a function does not fit."""
+        from gpusched_dsl.language.scenarios.slot_keys import slot_key
+
         found: list[SlotKey | None] = []
         sound = True
         for key in item.keys:

@@ -18,7 +18,6 @@ from gpusched_dsl.language.scenarios.formats import (
     describe_format,
     names,
 )
-from gpusched_dsl.language.scenarios.row_conditions import condition_text
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, parse_unit_text, unit_of
 
@@ -135,6 +134,8 @@ class FormatChecker:
         return value
 
     def _read_value(self, expr: tree.Expr, option: Option) -> Setting | None:
+        from gpusched_dsl.language.scenarios.row_conditions import condition_text
+
         if option.condition:
             return condition_text(expr, lambda span, why: self._report_part(span, option, why))
         if option.type is str:

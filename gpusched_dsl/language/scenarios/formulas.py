@@ -21,11 +21,9 @@ from gpusched_dsl.language.checking.symbols import SubscriptSlot, slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.scenarios.assignments import ONE, ArrayAssignment, ExpressionAssignment
 from gpusched_dsl.language.scenarios.columns import ColumnChecker
-from gpusched_dsl.language.scenarios.formula_indices import listed_subscripts, literals_within
 from gpusched_dsl.language.scenarios.values import ValueChecker
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.tree_walk import nodes_in
 from gpusched_dsl.language.units import DIMENSIONLESS
 
 _Target: TypeAlias = CheckedParam | CheckedSet
@@ -83,6 +81,8 @@ class FormulaChecker:
 
     def _index_list(self, node: tree.Indexing, target: _Target) -> tuple[TypedIndexing | None, Scope]:
         """The indices of a formula that have names, and their scope."""
+        from gpusched_dsl.language.scenarios.formula_indices import literals_within
+
         named = tuple(index for index in literals_within(node, slots_of(target)) if index.names)
         return self.checker.indexing(tree.Indexing(span=node.span, indices=named, where=node.where))
 
@@ -90,6 +90,8 @@ class FormulaChecker:
         self, node: tree.Indexing, indexing: TypedIndexing, target: _Target
     ) -> tuple[TypedExpr, ...] | None:
         """The subscripts of the target: indices of the formula, and fixed labels."""
+        from gpusched_dsl.language.scenarios.formula_indices import listed_subscripts
+
         slots = slots_of(target)
         subscripts = listed_subscripts(node, indexing, complete=False)
         tuples = listed_subscripts(node, indexing, complete=True)
@@ -119,6 +121,8 @@ class FormulaChecker:
 
     def index_without_set(self, statement: tree.Assign, target: _Target) -> bool:
         """Report (GSM1101) the index of `deadline[j] = 2 * length[j];`, which has no set."""
+        from gpusched_dsl.language.tree_walk import nodes_in
+
         slots = slots_of(target)
         used = {name.text: name for name in nodes_in(statement.value, tree.Name)}
         for label in _bare_labels(statement.value, target):

@@ -8,7 +8,6 @@ from dataclasses import replace
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet, Numeric
 from gpusched_dsl.language.checking import ExpressionChecker, Symbols
-from gpusched_dsl.language.checking.randoms import check_law, scope_of
 from gpusched_dsl.language.checking.scope import EMPTY
 from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
@@ -336,6 +335,8 @@ class AssignmentTable:
             yield given
 
     def _draw(self, level: int, statement: tree.Draw) -> Iterable[Assignment]:
+        from gpusched_dsl.language.checking.randoms import check_law, scope_of
+
         random = self.model.randoms.get(statement.target.text)
         law = check_law(self.checker, statement.distribution, random, EMPTY if random is None else scope_of(random))
         if random is not None:

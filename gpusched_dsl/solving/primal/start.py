@@ -11,7 +11,6 @@ from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Violation, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
-from gpusched_dsl.solving.primal.first_fit import first_fits
 from gsdsl_backends.interrupt import Control, CtrlC
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
@@ -109,6 +108,8 @@ def _begin_local_search(
 
 def _first_fit(problem: Problem) -> Floats | None:
     """A packing by first fit decreasing, without values of other columns; None where the rows are not of that form."""
+    from gpusched_dsl.solving.primal.first_fit import first_fits
+
     if not problem.is_mip or not problem.is_linear:
         return None
     from gpusched_dsl.solving.primal.rows import rows_of  # loads SciPy
