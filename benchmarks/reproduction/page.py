@@ -24,8 +24,7 @@ from gpusched_dsl.campaigns.claims.texts import (
     verdict_text,
 )
 from gpusched_dsl.campaigns.claims.verdict import Finding, find
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import number_text
+from gpusched_dsl.language.text.numbers import count_text, number_text
 
 PAGE = ROOT / "docs" / "reference" / "reproduction.md"
 WIDTH = 120

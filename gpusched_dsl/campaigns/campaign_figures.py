@@ -10,8 +10,7 @@ import polars as pl
 from gpusched_dsl.campaigns.results import CampaignResults
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.language.blocks.campaigns.constants import plain_text
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import number_text
+from gpusched_dsl.language.text.numbers import count_text, number_text
 from gpusched_dsl.reporting.bootstrap import CONFIDENCE, LEAST_DRAWS
 from gpusched_dsl.reporting.figures.bars import BarsFigure, comparison_bars
 from gpusched_dsl.reporting.figures.figure import Figure

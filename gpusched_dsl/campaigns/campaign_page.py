@@ -11,8 +11,7 @@ from gpusched_dsl.campaigns.campaign_figures import first_figures
 from gpusched_dsl.campaigns.claims.section import claims_sections
 from gpusched_dsl.campaigns.results import CampaignResults
 from gpusched_dsl.campaigns.tasks import FAILED
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import number_text, seconds_text
+from gpusched_dsl.language.text.numbers import count_text, number_text, seconds_text
 from gpusched_dsl.reporting.bootstrap import LEAST_DRAWS
 from gpusched_dsl.reporting.pages.page import PageNote, PageSection, PageTable, cell, grid_table, render
 from gpusched_dsl.reporting.paired_differences import PairedDifference, paired_differences

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gpusched_dsl.compiling.build import Permissions
-from gpusched_dsl.compiling.passes.added import PASSES_GROUP, TIGHTENINGS_GROUP
+from gpusched_dsl.compiling.passes.steps import PASSES_GROUP, TIGHTENINGS_GROUP
 from gpusched_dsl.data.formats.registry import FORMATS_GROUP, GENERATORS_GROUP
 from gpusched_dsl.data.sources.files import DataFile, FileLimits
 from gpusched_dsl.data.sources.reader import FileReader

@@ -14,7 +14,7 @@ from gpusched_dsl.campaigns.store import Store
 from gpusched_dsl.campaigns.tasks import FORMAT, RunRecord
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 LOCKFILE: Final = "gsdsl.lock"
 _SHOWN = 5

@@ -18,8 +18,7 @@ from gpusched_dsl.language.blocks.campaigns.constants import Quantity, Value, pl
 from gpusched_dsl.language.blocks.campaigns.factors import REPLICATION, SEED
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import number_text
+from gpusched_dsl.language.text.numbers import count_text, number_text
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible
 from gpusched_dsl.reporting.grid import Grid, GridColumn, unit_heading
 from gpusched_dsl.reporting.report import write

@@ -25,8 +25,7 @@ from gpusched_dsl.cli.tables import show_grid
 from gpusched_dsl.compiling.evaluation.limits import GIB
 from gpusched_dsl.engines.choose import choose_engine
 from gpusched_dsl.engines.local import cores
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import seconds_text
+from gpusched_dsl.language.text.numbers import count_text, seconds_text
 
 
 def run(options: argparse.Namespace, output: Output) -> int:

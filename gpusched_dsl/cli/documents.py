@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.tables import show_with_note
-from gpusched_dsl.data.sources.writing import check_writable, write_text
-from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, require_extra
 from gpusched_dsl.language.text.numbers import count_text
-from gpusched_dsl.reporting.reporters import reporter
 
 if TYPE_CHECKING:
     import argparse
@@ -35,6 +32,8 @@ def check_targets(**targets: str | None) -> None:
     for target in targets.values():
         if target is None or target == STDOUT:
             continue
+        from gpusched_dsl.data.sources.writing import check_writable
+
         path = Path(target)
         check_writable(path)
         if path.is_file() or not path.exists():  # not a device
@@ -50,6 +49,8 @@ def write_document(text: str, target: str, output: Output) -> None:
     if target == STDOUT:
         print(text, end="")
     else:
+        from gpusched_dsl.data.sources.writing import write_text
+
         write_text(Path(target), text)
         output.note(f"wrote {target}")
 
@@ -60,6 +61,9 @@ def check_reports(reports: Sequence[tuple[str, str]], kind: type) -> None:
     Raises DiagnosticError (GSM6008, GSM6024).
     """
     for name, target in reports:
+        from gpusched_dsl.data.sources.writing import check_writable
+        from gpusched_dsl.reporting.reporters import reporter
+
         check_writable(Path(target))
         reporter(name, kind)
 
@@ -106,5 +110,9 @@ def report_trials(trials: Trials[Any], options: argparse.Namespace, output: Outp
 def check_figures(folder: str | None) -> None:
     """Refuse `--figures` before a long command: without Matplotlib (GSM6023), or if the folder cannot be written."""
     if folder is not None:
+        from gpusched_dsl.language.diagnostics.extras import FIGURES_NEED, require_extra
+
         require_extra("figures", FIGURES_NEED)
+        from gpusched_dsl.data.sources.writing import check_writable
+
         check_writable(Path(folder), folder=True)

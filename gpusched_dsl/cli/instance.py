@@ -14,7 +14,6 @@ from gpusched_dsl.cli.arguments.parser import CommandLineError
 from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Permissions, check_solvable, choose_scenario
 from gpusched_dsl.compiling.evaluation.limits import GIB
 from gpusched_dsl.compiling.selection import SelectedScenario
-from gpusched_dsl.data.sources.writing import LARGEST_INPUT
 from gpusched_dsl.ir.log import log_phase
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -171,6 +170,8 @@ def _read_problem(path: Path, options: argparse.Namespace) -> LoadedProblem:
         if value:
             message = f"`{option}` needs a `.gsm` file: `{path}` is a compiled problem with fixed data"
             raise DiagnosticError([Diagnostic("GSM6016", message)])
+    from gpusched_dsl.data.sources.writing import LARGEST_INPUT
+
     try:
         if path.stat().st_size > LARGEST_INPUT:
             raise OSError(27, "the file is too large")

@@ -18,8 +18,7 @@ from gpusched_dsl.cli.terminal import harmless
 from gpusched_dsl.cli.watchdog import active_watchdog, finish_work
 from gpusched_dsl.ir.deadline import SOLVING
 from gpusched_dsl.ir.solver_result import relative_gap
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import number_text, percent_text, seconds_text
+from gpusched_dsl.language.text.numbers import count_text, number_text, percent_text, seconds_text
 
 if TYPE_CHECKING:
     from gpusched_dsl.cli.output import Output

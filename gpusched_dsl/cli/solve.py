@@ -16,14 +16,12 @@ from gpusched_dsl.cli.documents import (
     write_forms,
 )
 from gpusched_dsl.cli.instance import LoadedProblem, choose_instance, refuse_options, solver_options
-from gpusched_dsl.cli.kernels import announce_compiling, report_compiling
 from gpusched_dsl.cli.listener import ProgressListener
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.cli.show import check_shown, show_other_solutions, show_result
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.selection import SelectedScenario
-from gpusched_dsl.data.sources.writing import check_writable
 from gpusched_dsl.engines.active import engine_in_use
 from gpusched_dsl.ir.deadline import READING, Deadline
 from gpusched_dsl.ir.log import log_phase
@@ -109,13 +107,18 @@ def _solve_scenario(config: SolveConfig, clock: Deadline, listener: _Announcer) 
 
     output, start = listener.output, config.warm_start
     if config.method.is_policy or (start is not None and means_policy(config.scenario.workspace, start)):
+        from gpusched_dsl.cli.kernels import announce_compiling
+
         announce_compiling(output)
     listener.watch.stage(READING)
     solved = solve_scenario(config, clock=clock, monitor=listener.watch, listener=listener)
     statistics_of_plans = (
         [solved.solution.statistics] if solved.plan is None else [solved.plan.statistics, solved.solution.statistics]
     )
-    report_compiling(sum(statistics.get("compile_seconds", 0.0) for statistics in statistics_of_plans), output)
+    if compile_seconds := sum(statistics.get("compile_seconds", 0.0) for statistics in statistics_of_plans):
+        from gpusched_dsl.cli.kernels import report_compiling
+
+        report_compiling(compile_seconds, output)
     seconds = solved.solution.statistics.get("bound_seconds")
     if seconds is not None and solved.solution.bound is None:
         output.note(f"{config.method.judge().name} proved no bound in {seconds_text(seconds)}")
@@ -192,6 +195,8 @@ def _check_targets(options: argparse.Namespace) -> None:
     check_reports(options.report, Result)
     check_figures(options.figures)
     if options.csv is not None:
+        from gpusched_dsl.data.sources.writing import check_writable
+
         check_writable(Path(options.csv), folder=True)
 
 

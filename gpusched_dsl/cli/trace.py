@@ -19,7 +19,7 @@ from gpusched_dsl.data.sources.writing import cannot_write, replace_file
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.scenarios.formats import Use, describe_format, names
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from gpusched_dsl.data.aggregates import aggregate
 from gpusched_dsl.data.chunks import ColumnChunk, DataChunk, Place, TextOrigin, ValueChunk, label_chunk
 from gpusched_dsl.data.labels import encode, has_values, numbers, scale
 from gpusched_dsl.data.reports import (
@@ -187,6 +186,8 @@ def _read_part(
     positions, values = positions[rows], values[rows]
     if chunk.function is not None:
         weights = None if chunk.weights is None else chunk.weights[rows]
+        from gpusched_dsl.data.aggregates import aggregate
+
         positions, rows, values = aggregate(chunk.function, positions, rows, values, weights)
     if chunk.factor != 1 and values.dtype == np.float64:
         values = scale(values, chunk.factor)

@@ -27,7 +27,6 @@ from gpusched_dsl.ir.domains import Component, Domain, Packing, TupleDomain, Uni
 from gpusched_dsl.language.checked import CheckedSet
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
-from gpusched_dsl.language.text.lookalikes import INVISIBLE, spell, visible
 
 if TYPE_CHECKING:
     from gpusched_dsl.data.short_columns import Column
@@ -109,6 +108,8 @@ def _check_letters(checked: CheckedSet, column: Column, stack: _Stack, diagnosti
     if not len(rows):
         return True
     written = labels.gather(rows).to_list()
+    from gpusched_dsl.language.text.lookalikes import visible
+
     shown = [visible(label) for label in written]
     asked = sorted({text for text in shown if text.isascii()})
     plain = np.flatnonzero(labels.is_in(asked).to_numpy()) if asked else rows[:0]
@@ -120,6 +121,8 @@ def _check_letters(checked: CheckedSet, column: Column, stack: _Stack, diagnosti
             twins.append((min(row, other), max(row, other)))
     if twins:
         one, later = twins[0]
+        from gpusched_dsl.language.text.lookalikes import spell
+
         message = f"the elements `{spell(labels[one])}` and `{spell(labels[later])}` of `{checked.name}` look the same"
         shown_twins = [f"`{spell(labels[row])}` ({place_text(stack.place(row))})" for _, row in twins[1:SHOWN]]
         diagnostics.error(
@@ -128,11 +131,15 @@ def _check_letters(checked: CheckedSet, column: Column, stack: _Stack, diagnosti
             ], notes=examples(shown_twins, len(twins) - 1), help="write the label in the same way everywhere",
         )  # fmt: skip
         return False
+    from gpusched_dsl.language.text.lookalikes import INVISIBLE
+
     hidden = [
         (int(row), label) for row, label in zip(rows, written, strict=True) if INVISIBLE.search(label) is not None
     ]
     if hidden:
         row, label = hidden[0]
+        from gpusched_dsl.language.text.lookalikes import spell
+
         message = f"element `{spell(label)}` of `{checked.name}` contains an invisible letter"
         if len(hidden) > 1:
             message = f"{len(hidden)} elements of `{checked.name}` contain invisible letters, such as `{spell(label)}`"

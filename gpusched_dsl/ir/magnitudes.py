@@ -8,7 +8,6 @@ import sys
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.source import Span
 
@@ -21,6 +20,8 @@ def largest_coefficient(problem: Problem) -> tuple[float, str, Span | None]:
     k = int(sizes.argmax())
     row = int(np.searchsorted(problem.matrix.starts, k, side="right")) - 1
     number = int(problem.matrix.columns[k])
+    from gpusched_dsl.ir.names import entry_name
+
     column = entry_name(problem.column_family(number), number)
     place = f"`{column}` in `{entry_name(problem.row_family(row), row)}`"
     return float(sizes[k]), place, problem.row_family(row).span
@@ -32,6 +33,8 @@ def largest_cost_of(problem: Problem) -> tuple[float, str, Span | None]:
     if not costs.any():
         return 0.0, "nothing", None
     column = int(costs.argmax())
+    from gpusched_dsl.ir.names import entry_name
+
     name = entry_name(problem.column_family(column), column)
     return float(costs[column]), f"`{name}` in the objective", problem.objectives[0].span
 

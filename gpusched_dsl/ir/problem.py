@@ -14,7 +14,7 @@ from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.domains import Domain, Scalar
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 if TYPE_CHECKING:
     from gpusched_dsl.ir.definitions import Definition

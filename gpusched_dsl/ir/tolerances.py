@@ -44,3 +44,6 @@ STEP_WORTH: Final = 0.05  # of the width of a continuous column: smaller steps a
 LARGEST_BOUND: Final = 1e12  # bounds beyond are of no use
 MEETING: Final = 1e-9  # bounds closer than this, relative to their size, meet
 ROW_SLACK: Final = 1e-7  # of the size of a side: a tenth of what verification allows
+
+# Of the objective, beside the gap asked for.
+ALLOWED_LOSS: Final = FEASIBILITY

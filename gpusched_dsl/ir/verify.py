@@ -12,7 +12,6 @@ from msgspec import Struct
 from gpusched_dsl.ir.arrays import Bools, Floats
 from gpusched_dsl.ir.definitions import complete
 from gpusched_dsl.ir.domains import Scalar
-from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Family, Matrix, Objective, Problem
 from gpusched_dsl.ir.tolerances import FEASIBILITY, INTEGRALITY
 
@@ -48,6 +47,8 @@ class Violation(Struct, frozen=True, eq=False):
 
     @property
     def name(self) -> str:
+        from gpusched_dsl.ir.names import entry_name
+
         return entry_name(self.family, self.number)
 
     def __str__(self) -> str:

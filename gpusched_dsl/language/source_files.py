@@ -14,7 +14,6 @@ from gpusched_dsl.language.data_folders import data_folder
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean, suggest
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.diagnostics.similar_names import nearest
-from gpusched_dsl.language.moved_files import MOVED
 from gpusched_dsl.language.parsing.lexing import MAX_CHARACTERS
 from gpusched_dsl.language.project_root import MARKER
 from gpusched_dsl.language.source import Source, Span
@@ -73,6 +72,8 @@ def library_place(name: str, diagnostics: Diagnostics) -> Place | None:
         return None
     known = library_files(LIBRARY_PREFIX)
     asked = name.removeprefix(LIBRARY_PREFIX)
+    from gpusched_dsl.language.moved_files import MOVED
+
     moved = MOVED.get(asked) or MOVED.get(f"{asked}.gsm")
     stems = {Path(file).name: file for file in known if "/tests/" not in file}
     stems |= {Path(file).stem: file for file in known if "/tests/" not in file}
@@ -137,6 +138,8 @@ def _near(place: Place) -> str | None:
 def _near_in_library(name: str, file: str, library: Path) -> str | None:
     """A help line for `file`, a path in the library that was written as `name`: where it is now, or similar paths."""
     known = [p.relative_to(library).as_posix() for p in sorted(library.rglob("*.gsm"))]
+    from gpusched_dsl.language.moved_files import MOVED
+
     near = [file] if file in MOVED else nearest(file, (*known, *MOVED))
     head = name.removesuffix(file) if name.endswith(file) else LIBRARY_PREFIX
     return suggest(name, list(dict.fromkeys(head + MOVED.get(each, each) for each in near)))

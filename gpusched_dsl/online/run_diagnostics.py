@@ -9,7 +9,7 @@ from msgspec import structs
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.online.clock_time import RunClock
 from gpusched_dsl.online.planners.failures import Failures
 from gpusched_dsl.online.planners.protocol import Planner

@@ -16,7 +16,7 @@ from gpusched_dsl.language.checked import CheckedModel, IndexVar, TextType, Type
 from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.policies.cluster import Cluster, numbers
 from gpusched_dsl.policies.node_kinds import NodeKindReader, NodeKinds, position_of
 from gpusched_dsl.policies.workload import NONE, Workload

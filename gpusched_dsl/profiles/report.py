@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.profiles.errors import Errors
 from gpusched_dsl.profiles.fitting import FittedProfile
 from gpusched_dsl.profiles.profile import NO, YES

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from gpusched_dsl.ir.names import entry_name
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import number_text, percent_text, with_unit
+from gpusched_dsl.language.text.numbers import count_text, number_text, percent_text, with_unit
 from gpusched_dsl.reporting.grid import Grid, GridColumn
 
 if TYPE_CHECKING:

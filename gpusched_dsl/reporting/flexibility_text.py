@@ -6,8 +6,7 @@ from itertools import groupby
 
 import polars as pl
 
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import percent_text, short, with_unit
+from gpusched_dsl.language.text.numbers import count_text, percent_text, short, with_unit
 from gpusched_dsl.reporting.flexibility import Flexibility, FlexibleDay
 from gpusched_dsl.reporting.grid import Grid, GridColumn, plain
 from gpusched_dsl.solving.variants.guarantee import CONFIDENCE

@@ -6,7 +6,6 @@ import numpy as np
 from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.gangs import gang_order, gang_rows
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
@@ -26,8 +25,12 @@ def gang_warnings(result: Result) -> tuple[Diagnostic, ...]:
     values = point[family.first : family.first + family.domain.size]
     columns = family.domain.columns()
     chosen = np.flatnonzero(values > CHOSEN)
+    from gpusched_dsl.compiling.gangs import gang_order
+
     chosen = chosen[gang_order(declared, [column[chosen] for column in columns])]
     evaluator = PlacementEvaluator(model, store, result.provenance.limits or MemoryLimits())
+    from gpusched_dsl.compiling.gangs import gang_rows
+
     try:
         gang_rows(evaluator, [column[chosen] for column in columns], values[chosen])
     except DiagnosticError as error:

@@ -11,8 +11,7 @@ import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import column_texts
+from gpusched_dsl.language.text.numbers import column_texts, count_text
 from gpusched_dsl.reporting.bootstrap import LEAST_DRAWS, Interval, mean_interval
 from gpusched_dsl.reporting.grid import BAD, GOOD, Grid, GridColumn, plain, unit_heading
 

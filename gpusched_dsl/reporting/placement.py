@@ -11,7 +11,6 @@ from msgspec import Struct, field
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.compiling.gangs import begins_gang, gang_order, slowdowns
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Codes, Floats, Values
 from gpusched_dsl.ir.domains import Universe
@@ -29,11 +28,11 @@ from gpusched_dsl.language.checked import (
 )
 from gpusched_dsl.language.checking.conversion import unit_in
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor
-from gpusched_dsl.online.clock_time import RunClock
-from gpusched_dsl.reporting.slot_clock import slot_clock, slot_numbers
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from gpusched_dsl.online.clock_time import RunClock
 
 SLOT_DATE = "slot_date"
 # Policies and runs use the other roles. Tables have the lateness of each job instead.
@@ -92,7 +91,11 @@ def placement_of(
     positions = np.flatnonzero(values > CHOSEN)
     evaluator = PlacementEvaluator(model, store, limits or MemoryLimits())
     reader = _Reader(evaluator, positions, values[positions] if declared.has_gangs else None)
-    clock = slot_clock(model, store, limits)
+    clock = None
+    if store.calendar is not None:
+        from gpusched_dsl.reporting.slot_clock import slot_clock
+
+        clock = slot_clock(model, store, limits)
     for name, item, expr in _columns(declared):
         if item.role == "uses" and expr is item.value:
             reader.add_workers()
@@ -181,9 +184,15 @@ class _Reader:
         if self.workers is None or role != "lasts" or not len(found):
             return found
         columns = [self.frame.columns[index] for index in self.declared.indices]
+        from gpusched_dsl.compiling.gangs import gang_order
+
         order = gang_order(self.declared, columns)
+        from gpusched_dsl.compiling.gangs import begins_gang
+
         first = np.flatnonzero(begins_gang(self.declared, [column[order] for column in columns]))
         of_job = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
+        from gpusched_dsl.compiling.gangs import slowdowns
+
         slow = slowdowns(self.evaluator, self.frame.take(order), first, of_job)
         gang = np.empty(len(found))
         gang[order] = (np.maximum.reduceat(found[order], first) * slow)[of_job]
@@ -205,6 +214,8 @@ class _Reader:
     def add_slot_dates(self, clock: RunClock) -> None:
         """Add the column `slot_date`, and the numbers of the slots as its codes."""
         root = self.declared.root("slot")
+        from gpusched_dsl.reporting.slot_clock import slot_numbers
+
         numbers = slot_numbers(root, self.store, np.asarray(self.codes["slot"], dtype=np.int64))
         self.codes[SLOT_DATE] = numbers
         dates = clock.isos(numbers.astype(np.float64))

@@ -11,7 +11,6 @@ from gpusched_dsl.ir.arrays import Codes, Values
 from gpusched_dsl.language.text.numbers import column_texts
 from gpusched_dsl.reporting.grid import BAD, Grid, GridColumn
 from gpusched_dsl.reporting.placement import SLOT_DATE, Placement, is_text
-from gpusched_dsl.reporting.slot_clock import date_ranges
 
 if TYPE_CHECKING:
     import polars as pl
@@ -115,6 +114,8 @@ def _join_slots(placed: Placement) -> Placement:
     joined["slot"] = np.array(ranges, dtype=object)
     if placed.clock is not None:
         numbers = placed.codes[SLOT_DATE]
+        from gpusched_dsl.reporting.slot_clock import date_ranges
+
         dates = [date_ranges([int(numbers[r]) for r in rows], placed.clock) for rows in groups.values()]
         joined[SLOT_DATE] = np.array(dates, dtype=object)
     for name in SUMMED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +14,11 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.compiling.evaluation.store import ValueStore
 from gpusched_dsl.compiling.placement import PlacementEvaluator
 from gpusched_dsl.ir.arrays import Ints
-from gpusched_dsl.language.calendar import SECOND as MICROSECONDS
 from gpusched_dsl.language.checked import CheckedModel
 from gpusched_dsl.language.units import UNITS, convertible, number_factor
-from gpusched_dsl.online.clock_time import RunClock
+
+if TYPE_CHECKING:
+    from gpusched_dsl.online.clock_time import RunClock
 
 
 def slot_clock(model: CheckedModel, store: ValueStore, limits: MemoryLimits | None = None) -> RunClock | None:
@@ -38,7 +40,11 @@ def slot_clock(model: CheckedModel, store: ValueStore, limits: MemoryLimits | No
     seconds = length * number_factor(evaluator.time, UNITS["s"])
     if not (np.isfinite(seconds) and seconds > 0):
         return None
+    from gpusched_dsl.language.calendar import SECOND as MICROSECONDS
+
     epoch = calendar.epoch - round(first * seconds * MICROSECONDS)
+    from gpusched_dsl.online.clock_time import RunClock
+
     return RunClock("slot", replace(calendar, epoch=epoch), seconds)
 
 

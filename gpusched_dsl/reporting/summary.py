@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from gpusched_dsl.ir.problem import Problem, Size
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.text.numbers import align, count_text, number_text, percent_text, seconds_text, with_unit
-from gpusched_dsl.reporting.members import members_text
 
 if TYPE_CHECKING:
     from gpusched_dsl.reporting.result import Result
@@ -98,6 +97,8 @@ def result_lines(result: Result) -> list[str]:
     for number, objective in enumerate(result.objectives):
         fields.extend(_objective_fields(objective, number, len(result.objectives)))
     if result.solved.members:
+        from gpusched_dsl.reporting.members import members_text
+
         fields.append(("found by", members_text(result.solved.members)))
     fields.append(("build", seconds_text(result.build_seconds)))
     fields.append(("solve", seconds_text(result.solve_seconds)))

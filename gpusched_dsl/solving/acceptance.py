@@ -18,11 +18,10 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import INTERRUPT, TIME
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
-from gpusched_dsl.ir.tolerances import NEAR
+from gpusched_dsl.ir.tolerances import ALLOWED_LOSS, NEAR
 from gpusched_dsl.ir.verify import Tolerances, verify
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.map_start import map_start
-from gpusched_dsl.solving.repair import ALLOWED_LOSS, helpers, repair
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.verification import (
     OBJECTIVE_TOLERANCE,
@@ -167,6 +166,8 @@ class Acceptance:
     def _points_with_integers_fixed(self, answer: SolverResult) -> Iterator[AcceptedPoint]:
         if not (self.problem.is_mip or self.reformulated.original.is_mip):
             return
+        from gpusched_dsl.solving.repair import helpers, repair
+
         for helper in helpers(self.backend, self.reformulated, answer, self.tolerances):
             if self._allowance.over:
                 return

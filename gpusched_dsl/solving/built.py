@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.deadline import StoppedEarly
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.solving.abandoned import abandoned_aggregation
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, resolve, solve_problem
-from gpusched_dsl.solving.starts import NamedValues, point_from
-from gpusched_dsl.solving.unfinished import solution_without_problem
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 from gsdsl_backends.registry import backend as backend_named
+
+if TYPE_CHECKING:
+    from gpusched_dsl.solving.starts import NamedValues
 
 
 def solve_built(
@@ -37,7 +40,11 @@ def solve_built(
 
                 solved, warnings = solve_aggregated(built, aggregated, backend, options, start, monitor, before)
             else:
-                point, warnings = (None, []) if start is None else point_from(built.problem, start)
+                point, warnings = None, []
+                if start is not None:
+                    from gpusched_dsl.solving.starts import point_from
+
+                    point, warnings = point_from(built.problem, start)
                 if before is None:
                     solved = solve_problem(built.problem, backend, options, point, monitor)
                 else:
@@ -45,6 +52,8 @@ def solve_built(
             return solved, (*warnings, *abandoned_aggregation(built.aggregation))
         except StoppedEarly as stopped:
             chosen = backend_named(backend) if isinstance(backend, str) else backend
+            from gpusched_dsl.solving.unfinished import solution_without_problem
+
             return solution_without_problem(built.scenario.model, chosen, options, stopped), ()
         finally:
             if before is not None:

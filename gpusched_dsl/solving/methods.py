@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.checking import check_model
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.policies.library import fitting_policies, is_policy, policy_named, policy_names
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.blocks.known_methods import KnownMethods
+    from gpusched_dsl.language.checked_policy import CheckedPolicy
 
-NamedMethod: TypeAlias = CheckedPolicy | str  # a policy, or the name of a solver
+NamedMethod: TypeAlias = "CheckedPolicy | str"  # a policy, or the name of a solver
 
 
 def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedMethod:
@@ -31,8 +30,14 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
     solvers = solver_names()
     if name in solvers or is_concurrent(name):
         return name
+    from gpusched_dsl.policies.library import is_policy
+
     if is_policy(workspace, name):
+        from gpusched_dsl.policies.library import policy_named
+
         return policy_named(workspace, name, model)
+    from gpusched_dsl.policies.library import fitting_policies
+
     policies = fitting_policies(workspace, model)
     listed = f"the solvers are {_list_names(solvers)}"
     listed += f"; the policies for `{model.name}` are {_list_names(policies)}" if policies else ""
@@ -47,6 +52,7 @@ def method_named(workspace: Workspace, name: str, model: CheckedModel) -> NamedM
 
 def refuse_policy(name: str, problem: str) -> None:
     """Raise DiagnosticError (GSM6016) for the name of a policy: it needs a model, and `problem` is a compiled one."""
+    from gpusched_dsl.policies.library import is_policy
     from gsdsl_backends.registry import is_concurrent, solver_names
 
     if not is_concurrent(name) and name not in solver_names() and is_policy(Workspace(None), name):
@@ -80,13 +86,19 @@ def known_methods(workspace: Workspace) -> KnownMethods:
 
     def fitting() -> set[str]:
         checked = (check_model(workspace, name, {}, Diagnostics()) for name in workspace.models)
+        from gpusched_dsl.policies.library import fitting_policies
+
         return {*solvers}.union(*(fitting_policies(workspace, model) for model in checked if model is not None))
+
+    from gpusched_dsl.policies.library import policy_names
 
     return KnownMethods(policy_names(workspace).union(solvers), fitting, refused_option)
 
 
 def means_policy(workspace: Workspace, start: str) -> bool:
     """Whether a warm start names a policy: the name of one, and no file is called so."""
+    from gpusched_dsl.policies.library import is_policy
+
     return is_policy(workspace, start) and not Path(start).is_file()
 
 

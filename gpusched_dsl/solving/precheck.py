@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats
-from gpusched_dsl.ir.names import entry_name
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -106,10 +105,14 @@ def _places(broken: Bools) -> list[int]:
 
 
 def _row(problem: Problem, row: int) -> str:
+    from gpusched_dsl.ir.names import entry_name
+
     return entry_name(problem.row_family(row), row)
 
 
 def _column(problem: Problem, column: int) -> str:
+    from gpusched_dsl.ir.names import entry_name
+
     return entry_name(problem.column_family(column), column)
 
 

@@ -17,14 +17,12 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.definitions import Conditions
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
-from gpusched_dsl.ir.tolerances import FEASIBILITY
+from gpusched_dsl.ir.tolerances import ALLOWED_LOSS
 from gpusched_dsl.ir.verify import Tolerances
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.precheck import answer_without_solver
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 from gsdsl_backends.registry import backend as backend_named
-
-ALLOWED_LOSS = FEASIBILITY  # of the objective, beside the gap asked for
 
 # What makes a backend end a linear problem in a vertex, and the one that surely does: SCIP 10.0.2 returns points
 # between vertices of small assignment problems with ties, even with presolve, propagation and heuristics off.

@@ -33,7 +33,6 @@ from gpusched_dsl.solving.lexicographic import (
 from gpusched_dsl.solving.options import check_integers
 from gpusched_dsl.solving.precheck import answer_without_solver, uncross
 from gpusched_dsl.solving.primal.start import MipStart, find_mip_start
-from gpusched_dsl.solving.repair import repair
 from gpusched_dsl.solving.repair_time import Allowance
 from gpusched_dsl.solving.second_opinion import is_worth_confirming, with_second_opinion
 from gpusched_dsl.solving.solution import Loading, ObjectiveResult, Solution
@@ -186,6 +185,8 @@ class Solving:
         allowed = structs.replace(
             self.options, time_limit=Allowance(self.deadline.remaining_seconds, problem).remaining_seconds
         )
+        from gpusched_dsl.solving.repair import repair
+
         exact = repair(self.backend, problem, answer, allowed, self.monitor)
         if exact is None:
             return stage

@@ -26,7 +26,6 @@ from gpusched_dsl.solving.concurrent.board import Board
 from gpusched_dsl.solving.concurrent.contradictions import contradictions, status_after_contradiction
 from gpusched_dsl.solving.lexicographic import undo_cost_scaling, with_visible_costs
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
-from gpusched_dsl.solving.repair import repair
 from gpusched_dsl.solving.verification import tidy_point
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 from gsdsl_backends.registry import backend as backend_named
@@ -184,6 +183,8 @@ def _exact_point(
     exactly = structs.replace(options, tight=True, time_limit=budget.remaining_seconds)
     unproved = structs.replace(result, status=Status.LIMIT)  # so that a point of another value is returned, too
     repaired = None
+    from gpusched_dsl.solving.repair import repair
+
     with suppress(DiagnosticError, StoppedEarly):
         repaired = repair(backend_named(SOLVER), problem, unproved, exactly, budget)
     if repaired is None or repaired.values is None:

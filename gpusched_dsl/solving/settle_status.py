@@ -11,7 +11,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from gpusched_dsl.ir.solver_result import Status
-from gpusched_dsl.solving.repair import ALLOWED_LOSS
+from gpusched_dsl.ir.tolerances import ALLOWED_LOSS
 from gpusched_dsl.solving.solution import Solution
 
 

@@ -20,7 +20,6 @@ from gpusched_dsl.solving.precheck import refuse_unusable
 from gpusched_dsl.solving.run import Solving
 from gpusched_dsl.solving.settle_status import settle_status
 from gpusched_dsl.solving.solution import Loading, Solution
-from gpusched_dsl.solving.unfinished import unfinished_solution
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions, target_of
 from gsdsl_backends.registry import backend as backend_named
 from gsdsl_backends.third_party import foreign_failures
@@ -68,6 +67,8 @@ def solve_problem(
             run = Solving(chosen, reformulated, options, monitor, allowed, deadline)
             solved = run.run(map_start(reformulated, start))
         except StoppedEarly as stopped:
+            from gpusched_dsl.solving.unfinished import unfinished_solution
+
             return unfinished_solution(problem, chosen, options, start, stopped, allowed)
         with grace():
             return settle_status(postsolve(solved, run.stated_point))
@@ -123,6 +124,8 @@ def resolve(
             again = run.run(map_start(reformulated, start), session, loading, carried_changes)
         except StoppedEarly as stopped:
             solved.close()
+            from gpusched_dsl.solving.unfinished import unfinished_solution
+
             return unfinished_solution(problem, backend, options, start, stopped, solved.tolerances)
         except BaseException:
             solved.close()

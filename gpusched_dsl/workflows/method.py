@@ -12,13 +12,11 @@ from gpusched_dsl.compiling.build import Built, with_counts, with_problem
 from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.ir.deadline import Deadline, limit
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.checked_policy import CheckedPolicy
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.methods import method_named
-from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.workflows.warm_start import Start, with_plan
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
@@ -27,6 +25,7 @@ from gsdsl_backends.registry import backend as registered_backend
 
 if TYPE_CHECKING:
     from gpusched_dsl.explaining.waiting import WaitingSearch
+    from gpusched_dsl.language.checked_policy import CheckedPolicy
 
 DEFAULT = "highs"
 Load = Callable[[str], Backend]  # creates a backend by name: in this process, or in a process of its own
@@ -128,6 +127,8 @@ class SolverMethod:
         before: Solution | None = None,
     ) -> tuple[Solution, tuple[Diagnostic, ...]]:
         if self.relax:
+            from gpusched_dsl.solving.relaxation import solve_relaxed
+
             return solve_relaxed(built.problem, self.backend(), options, monitor), ()
         given_start = start or Start()
         solved, warnings = solve_built(built, self.backend(), options, given_start.entries, monitor, before)
@@ -203,7 +204,7 @@ def choose_method(
         message = f"`{judge}` cannot judge: it does not prove that a plan breaks the model, and it proves no bound"
         raise DiagnosticError([Diagnostic("GSM6002", message, help=f"choose another solver, such as {DEFAULT}")])
     method = method_named(workspace, name, model)
-    if not isinstance(method, CheckedPolicy):
+    if isinstance(method, str):
         return SolverMethod(method, judge, load, relax)
     if relax:
         message = f"a policy such as `{name}` cannot solve a relaxation"

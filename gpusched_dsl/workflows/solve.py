@@ -22,11 +22,8 @@ from gpusched_dsl.language.text.numbers import number_text, seconds_text, with_u
 from gpusched_dsl.reporting.gangs import gang_warnings
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.option_checks import solve_options
-from gpusched_dsl.solving.relaxation import solve_relaxed
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.solving.solve import deadline_of, solve_problem
-from gpusched_dsl.solving.starts import NamedValues, point_from
-from gpusched_dsl.solving.unfinished import solution_without_problem
 from gpusched_dsl.workflows.listener import Listener
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.start_from_options import start_from_options, starts_from_options
@@ -36,6 +33,7 @@ from gsdsl_backends.protocol import Backend, Monitor, SolveOptions, StopMonitor
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.provenance import Provenance
     from gpusched_dsl.solving.sensitivity import Sensitivity
+    from gpusched_dsl.solving.starts import NamedValues
 
 
 WITHIN = 0.01
@@ -149,6 +147,8 @@ def solve_scenario(
         except StoppedEarly as stopped:
             if before is not None:
                 before.close()
+            from gpusched_dsl.solving.unfinished import solution_without_problem
+
             solved, warnings = solution_without_problem(scenario.scenario.model, method.backend(), options, stopped), ()
             solved = with_plan(solved, start.plan, built)
             seconds = scenario.seconds + time.perf_counter() - build_start
@@ -280,9 +280,13 @@ def solve_compiled(
 
     Time limit and errors are those of `solve_scenario`.
     """
+    from gpusched_dsl.solving.starts import point_from
+
     point, warnings = (None, []) if start is None else point_from(problem, start)
     with deadline_of(clock.rest_of(options.time_limit), monitor):
         if relax:
+            from gpusched_dsl.solving.relaxation import solve_relaxed
+
             solved = solve_relaxed(problem, backend, options, monitor)
         else:
             solved = solve_problem(problem, backend, options, point, monitor)

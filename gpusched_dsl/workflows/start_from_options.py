@@ -7,19 +7,23 @@ the time limit.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import structs
 
 from gpusched_dsl.compiling.build import Built
-from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.deadline import INTERRUPT, StoppedEarly, limit, remaining_share
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.start import is_large
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.starts import NamedValues, entries_of_point
 from gpusched_dsl.workflows.method import Method, SolverMethod
 from gpusched_dsl.workflows.warm_start import Start
 from gsdsl_backends.protocol import Monitor, SolveOptions
+
+if TYPE_CHECKING:
+    from gpusched_dsl.solving.starts import NamedValues
+
 
 SHARE = 0.5  # of the remaining time
 MOST_SECONDS = 60.0  # without a time limit
@@ -61,7 +65,11 @@ def _entries(built: Built, begun: Built, solved: Solution) -> NamedValues | None
     if solved.point is None:
         return None
     if built.aggregated is not None or _labels(begun) != _labels(built):
+        from gpusched_dsl.solving.starts import entries_of_point
+
         return entries_of_point(solved.problem, solved.point)
+    from gpusched_dsl.compiling.lowering.fixing import VariableValues
+
     return {
         family.name: VariableValues(tuple(family.domain.columns()), solved.point[family.slice])
         for family in solved.problem.variables

@@ -12,7 +12,6 @@ from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.source import Span
 from gpusched_dsl.language.workspace import Workspace
-from gpusched_dsl.policies.library import is_policy
 
 MISSING_FILE = "GSM2001"
 
@@ -28,6 +27,8 @@ def start_of_text(workspace: Workspace, name: str, text: Span) -> Path | None:
 
     Raises DiagnosticError for a path that a text may not read (GSM2002, GSM2003).
     """
+    from gpusched_dsl.policies.library import is_policy
+
     if is_policy(workspace, name):
         return None
     node = tree.Node(span=text)

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
-from gpusched_dsl.policies.library import policy_named
 from gpusched_dsl.reporting.result import Result
 from gpusched_dsl.solving.methods import means_policy
 from gpusched_dsl.solving.solution import Solution
-from gpusched_dsl.solving.starts import NamedValues, entries_of_file, entries_of_mapping, entries_of_point
-from gpusched_dsl.workflows.text_start import StartPolicy
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
+
+if TYPE_CHECKING:
+    from gpusched_dsl.solving.starts import NamedValues
+
 
 # A `Result`, the path of a JSON result, the name of a policy, values by variable, or None.
 WarmStart: TypeAlias = Any
@@ -44,13 +45,18 @@ def start_from(
 
     Raises DiagnosticError for files and values that cannot be read, and what `start_by_policy` raises.
     """
+    if warm_start is None:
+        return Start()
     assert built.workspace is not None
+    from gpusched_dsl.workflows.text_start import StartPolicy
+
     if isinstance(warm_start, StartPolicy):
         name = warm_start.name
     elif isinstance(warm_start, str) and means_policy(built.workspace, warm_start):
         name = warm_start
     else:
         return Start(read_entries(warm_start))
+    from gpusched_dsl.policies.library import policy_named
     from gpusched_dsl.workflows.solve_by_policy import start_by_policy  # loads the compiler of policies
 
     policy = policy_named(built.workspace, name, built.scenario.model)
@@ -65,7 +71,11 @@ def read_entries(warm_start: WarmStart) -> NamedValues | None:
     if warm_start is None:
         return None
     if isinstance(warm_start, Result):
+        from gpusched_dsl.solving.starts import entries_of_point
+
         return {} if warm_start.solved.point is None else entries_of_point(warm_start.problem, warm_start.solved.point)
+    from gpusched_dsl.solving.starts import entries_of_file, entries_of_mapping
+
     return entries_of_file(Path(warm_start)) if isinstance(warm_start, str | Path) else entries_of_mapping(warm_start)
 
 

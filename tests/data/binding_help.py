@@ -6,10 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpusched_dsl.data.binding import (
-    ColumnChunk,
-)
-from gpusched_dsl.data.chunks import FileOrigin
+from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin
 from gpusched_dsl.data.sources.tables import read_columns
 from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import (

@@ -22,13 +22,8 @@ from binding_help import (
     told,
 )
 
-from gpusched_dsl.data.binding import (
-    ColumnChunk,
-    ValueChunk,
-    bind_param,
-    label_chunk,
-)
-from gpusched_dsl.data.chunks import FileOrigin
+from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, ValueChunk, label_chunk
+from gpusched_dsl.data.params import bind_param
 from gpusched_dsl.data.sources.tables import read_columns
 from gpusched_dsl.ir.domains import IntervalDomain, ProductDomain, ScalarDomain, TupleDomain, Universe
 from gpusched_dsl.language.checked import (

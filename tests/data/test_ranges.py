@@ -16,12 +16,8 @@ from binding_help import (
     scenario_span,
 )
 
-from gpusched_dsl.data.binding import (
-    ParamOrigin,
-    bind_param,
-    report_failed_check,
-    report_out_of_range,
-)
+from gpusched_dsl.data.params import ParamOrigin, bind_param
+from gpusched_dsl.data.ranges import report_failed_check, report_out_of_range
 from gpusched_dsl.language.checked import (
     CheckedBound,
     CheckedCheck,

@@ -10,12 +10,8 @@ from binding_help import (
     only,
 )
 
-from gpusched_dsl.data.binding import (
-    FileReader,
-    bind_root_set,
-    chunk_of,
-    read_table,
-)
+from gpusched_dsl.data.sets import bind_root_set
+from gpusched_dsl.data.sources.reader import FileReader, chunk_of, read_table
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import FileAssignment, TableAssignment

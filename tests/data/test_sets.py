@@ -18,14 +18,9 @@ from binding_help import (
     told,
 )
 
-from gpusched_dsl.data.binding import (
-    ColumnChunk,
-    bind_param,
-    bind_root_set,
-    bind_set,
-    label_chunk,
-    literal_chunk,
-)
+from gpusched_dsl.data.chunks import ColumnChunk, label_chunk, literal_chunk
+from gpusched_dsl.data.params import bind_param
+from gpusched_dsl.data.sets import bind_root_set, bind_set
 from gpusched_dsl.data.short_columns import as_series
 from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import (

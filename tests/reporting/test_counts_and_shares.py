@@ -12,8 +12,7 @@ from gpusched_dsl.api import compile as compiled
 from gpusched_dsl.cli import main
 from gpusched_dsl.cli.progress import ProgressMonitor
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import percent_text
+from gpusched_dsl.language.text.numbers import count_text, percent_text
 from gsdsl_backends.protocol import SolverProgress
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,6 @@ from gpusched_dsl.ir.magnitudes import largest_coefficient, largest_cost_of
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gsdsl_backends.highs.quadratic import hessian
 
 # Beyond this count one bulk hand-over is faster than changes one by one.
 MOST_SINGLE_COEFFICIENTS = 2_000
@@ -41,6 +40,8 @@ def load(highs: Any, problem: Problem, quadratic: QuadraticObjective | None = No
         problem.integer.astype(np.int32),
     )
     if status != highspy.HighsStatus.kError and quadratic is not None:
+        from gsdsl_backends.highs.quadratic import hessian
+
         status = highs.passHessian(hessian(quadratic))
         if not problem.rows:  # `highs/quadratic.py` tells why
             highs.addRow(-np.inf, np.inf, problem.columns, np.arange(problem.columns), np.ones(problem.columns))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,30 +20,16 @@ from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gsdsl_backends.highs.loading import load, load_changes
 from gsdsl_backends.highs.options import apply_options
-from gsdsl_backends.highs.quadratic import (
-    EXACT,
-    TangentPlanes,
-    proves,
-    quadratic_options,
-    reduced_costs,
-    tangent_bound,
-)
 from gsdsl_backends.highs.quiet import QuietHighs
 from gsdsl_backends.highs.results import LIMITS, has_point, result_of
 from gsdsl_backends.highs.run import HighsRun, limit_to
-from gsdsl_backends.highs.second_opinions import (
-    confirm_infeasible,
-    is_doubtful_after_start,
-    solve_without_start,
-    unbounded_or_infeasible,
-)
-from gsdsl_backends.highs.warm_resolve import Relaxations, ResolveAttempt
 from gsdsl_backends.interrupt import SolverOverran
 from gsdsl_backends.protocol import Monitor, SolveOptions
 
 if TYPE_CHECKING:
     from gpusched_dsl.ir.changes import Changes
     from gsdsl_backends.highs.ranging import FourRanges
+    from gsdsl_backends.highs.warm_resolve import Relaxations
 
 
 class HighsSession:
@@ -54,10 +41,16 @@ class HighsSession:
         assert not any(np.isin(self._problem.matrix.columns, d.results).any() for d in self._problem.definitions)
         self._abandoned = False  # a second Ctrl-C left the solver running: it must not be touched any more
         self._is_changed = False  # whether the problem is a changed one, and its relaxation is tried first
-        self._relaxations = Relaxations()
+        self._last_seconds = 0.0  # that the last solve took, without a relaxation first
         self._highs = QuietHighs()
         load(self._highs, self._problem, self._quadratic)
         self._is_loaded = True  # False: the problem is loaded when HiGHS needs all of it
+
+    @cached_property
+    def _relaxations(self) -> Relaxations:
+        from gsdsl_backends.highs.warm_resolve import Relaxations
+
+        return Relaxations()
 
     def update(self, problem: Problem) -> None:
         """Load the differences; the basis is kept, so a linear problem starts from its last optimum.
@@ -162,7 +155,7 @@ class HighsSession:
         highs, problem = self._highs, self._problem
         if self._is_changed and problem.is_mip and problem.objectives and self._relaxations.worth_trying():
             self._is_loaded = False
-            result, start = _try_relaxation(run, self._relaxations, start)
+            result, start = _try_relaxation(run, self._relaxations, self._last_seconds, start)
             if result is not None:
                 return result
         self._load()
@@ -174,21 +167,37 @@ class HighsSession:
         if status in (Raw.kUnknown, Raw.kSolveError, Raw.kPresolveError, Raw.kPostsolveError):
             status = run.run_without_presolve()
         if status == Raw.kInfeasible:
+            from gsdsl_backends.highs.second_opinions import confirm_infeasible
+
             try:
                 status = confirm_infeasible(run)
             except SolverOverran:  # the first status stands; nothing may be read from HiGHS any more
                 return SolverResult(Status.INFEASIBLE)
         result = result_of(highs, problem, status)
-        if start is not None and problem.is_mip and is_doubtful_after_start(problem, result):
-            result = solve_without_start(run, result)
+        if start is not None and problem.is_mip:
+            from gsdsl_backends.highs.second_opinions import is_doubtful_after_start, solve_without_start
+
+            if is_doubtful_after_start(problem, result):
+                result = solve_without_start(run, result)
         if status == Raw.kUnboundedOrInfeasible or (problem.is_mip and status == Raw.kUnbounded):
+            from gsdsl_backends.highs.second_opinions import unbounded_or_infeasible
+
             result = SolverResult(unbounded_or_infeasible(run))
-        self._relaxations.last_seconds = time.perf_counter() - without
+        self._last_seconds = time.perf_counter() - without
         return result
 
 
 def _solve_quadratic(quadratic: QuadraticObjective, run: HighsRun) -> SolverResult:
     """Solve a quadratic problem: where HiGHS does not prove its point, by linear programs."""
+    from gsdsl_backends.highs.quadratic import (
+        EXACT,
+        TangentPlanes,
+        proves,
+        quadratic_options,
+        reduced_costs,
+        tangent_bound,
+    )
+
     highs, problem, options = run.highs, run.problem, run.options
     for name, value in quadratic_options(problem).items():
         if name not in options.extra:
@@ -217,12 +226,14 @@ def _solve_quadratic(quadratic: QuadraticObjective, run: HighsRun) -> SolverResu
 
 
 def _try_relaxation(
-    run: HighsRun, relaxations: Relaxations, start: Floats | None
+    run: HighsRun, relaxations: Relaxations, last_seconds: float, start: Floats | None
 ) -> tuple[SolverResult | None, Floats | None]:
     """The result where the relaxation proves one, else None; and a start that may be better (`warm_resolve`)."""
+    from gsdsl_backends.highs.warm_resolve import ResolveAttempt
+
     highs, control, options = run.highs, run.control, run.options
     allowed = np.inf if options.time_limit is None else max(0.0, options.time_limit - control.seconds)
-    until = control.seconds + relaxations.limit(allowed)
+    until = control.seconds + relaxations.limit(allowed, last_seconds)
 
     def remaining_seconds() -> float:
         return max(0.0, until - control.seconds)

@@ -70,7 +70,6 @@ class Relaxations(Struct, eq=False):
     new_columns: Bools | None = None
     failures: int = 0
     waiting: int = 0
-    last_seconds: float = 0.0  # that the last solve without this took
 
     def adapt_to(self, changes: Changes) -> None:
         """Follow a change of columns and rows."""
@@ -94,9 +93,9 @@ class Relaxations(Struct, eq=False):
         self.failures = 0 if proved else min(self.failures + 1, MOST_PATIENCE)
         self.waiting = 2**self.failures - 1
 
-    def limit(self, rest: float) -> float:
-        """Return the seconds of one attempt if `rest` remain."""
-        return min(rest, max(LEAST_SECONDS, SHARE * self.last_seconds))
+    def limit(self, rest: float, last: float) -> float:
+        """Return the seconds of one attempt if `rest` remain, and the last solve without one took `last`."""
+        return min(rest, max(LEAST_SECONDS, SHARE * last))
 
 
 @dataclass(eq=False)

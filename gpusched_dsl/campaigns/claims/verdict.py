@@ -19,8 +19,7 @@ from gpusched_dsl.campaigns.claims.claim_runs import OF, ROLE, cells_of, select_
 from gpusched_dsl.campaigns.claims.claims import PAIRED, Claim
 from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.tolerances import ROUNDING
-from gpusched_dsl.language.text.counting import count_text
-from gpusched_dsl.language.text.numbers import number_text
+from gpusched_dsl.language.text.numbers import count_text, number_text
 from gpusched_dsl.reporting.bootstrap import CellNumbers, Interval, cells_interval, cells_mean, quotients
 
 Verdict = Literal["reproduced", "same direction", "the runs cannot tell", "not reproduced", "not run"]

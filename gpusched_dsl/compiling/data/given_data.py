@@ -13,21 +13,17 @@ from msgspec import structs
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import EMPTY_FRAME, Frame
 from gpusched_dsl.compiling.evaluation.store import is_element
-from gpusched_dsl.data.binding import (
+from gpusched_dsl.data.chunks import (
     ColumnChunk,
     DataChunk,
-    FileReader,
+    TextOrigin,
     ValueChunk,
-    chunk_of,
     columns_chunk,
     label_chunk,
     literal_chunk,
-    read_matrix,
-    read_set_cells,
-    read_table,
 )
-from gpusched_dsl.data.chunks import TextOrigin
 from gpusched_dsl.data.reports import declaration_label
+from gpusched_dsl.data.sources.reader import FileReader, chunk_of, read_matrix, read_set_cells, read_table
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.ir.arrays import Codes
 from gpusched_dsl.ir.domains import Domain, ProductDomain, Scalar
@@ -54,7 +50,7 @@ from gpusched_dsl.language.scenarios.assignments import (
 )
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 # A label with its row is a few objects: as much as that many numbers.
 _LABEL_NUMBERS = 12

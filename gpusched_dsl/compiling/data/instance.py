@@ -13,28 +13,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from msgspec import Struct
 
-from gpusched_dsl.compiling.data.derived import report_computed, report_elements
 from gpusched_dsl.compiling.data.given_data import GivenData, Unavailable, label_chunks
 from gpusched_dsl.compiling.data.reuse import Inputs, ReusedValues
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
 from gpusched_dsl.compiling.evaluation.frames import Frame
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
-from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
 from gpusched_dsl.compiling.evaluation.store import Param, ValueStore
-from gpusched_dsl.data.binding import (
-    BoundParam,
-    DataChunk,
-    FileReader,
-    bind_param,
-    bind_root_set,
-    bind_set,
-    label_chunk,
-    literal_chunk,
-    report_failed_check,
-    report_out_of_range,
-)
-from gpusched_dsl.data.params import ANY_VALUE
+from gpusched_dsl.data.chunks import DataChunk, label_chunk, literal_chunk
+from gpusched_dsl.data.params import ANY_VALUE, BoundParam, bind_param
+from gpusched_dsl.data.ranges import report_failed_check, report_out_of_range
+from gpusched_dsl.data.sets import bind_root_set, bind_set
 from gpusched_dsl.data.sources.files import FileLimits as FileLimits
+from gpusched_dsl.data.sources.reader import FileReader
 from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.ir.deadline import StoppedEarly, checkpoint
 from gpusched_dsl.ir.domains import Domain, IntervalDomain
@@ -277,6 +267,8 @@ class _Builder:
         later = {name: partial(self._later, name) for name in self.waiting}
         sets = {name: make for name, make in later.items() if name in self.model.sets}
         params = {name: make for name, make in later.items() if name in self.model.params}
+        from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
+
         on_demand = OnDemand(dict(made.sets), sets), OnDemand(dict(made.params), params)
         self.finished = (weakref.ref(on_demand[0]), weakref.ref(on_demand[1]))
         return ValueStore(dict(made.universes), *on_demand, dict(made.randoms), calendar=calendar)
@@ -344,6 +336,8 @@ class _Builder:
         formula = declared.value or self.given.formula(declared)
         if formula is not None:
             domain = self.ev.domain(formula)
+            from gpusched_dsl.compiling.data.derived import report_elements
+
             if within is not None and not report_elements(declared, formula, domain, within, self.diagnostics):
                 raise Unavailable(declared.name)
         else:
@@ -365,6 +359,8 @@ class _Builder:
         patches = self.given.patches(declared)
         if formula is not None:
             domain = self.ev.domain(formula)
+            from gpusched_dsl.compiling.data.derived import report_elements
+
             if within is not None and not report_elements(declared, formula, domain, within, self.diagnostics):
                 raise Unavailable(declared.name)
         else:
@@ -416,6 +412,8 @@ class _Builder:
         if not bound.sound:
             raise Unavailable(declared.name)
         if formula is not None and declared.kind not in ANY_VALUE:
+            from gpusched_dsl.compiling.data.derived import report_computed
+
             sound = report_computed(declared, formula, domain, bound.values, within, self.diagnostics)
             if not sound:
                 raise Unavailable(declared.name)

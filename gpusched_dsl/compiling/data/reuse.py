@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec import field as struct_field
 
 from gpusched_dsl.compiling.evaluation.store import ValueStore
-from gpusched_dsl.data.binding import FileReader
+from gpusched_dsl.data.sources.reader import FileReader
 from gpusched_dsl.language.checked import CheckedCheck, CheckedModel
 from gpusched_dsl.language.scenarios.assignments import ArrayAssignment, Assignment, ExpressionAssignment, LawAssignment
 from gpusched_dsl.language.scenarios.scenario import CheckedScenario

@@ -29,7 +29,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     VariableRef,
 )
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 _SHORT = 10_000  # rows: of that many, places are remembered
 _PLACES = 128

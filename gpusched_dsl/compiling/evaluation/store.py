@@ -12,12 +12,12 @@ from msgspec import Struct, field
 
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values, unique
 from gpusched_dsl.ir.domains import Component, Domain, Universe
-from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.checked import Element, ValueType
 
 if TYPE_CHECKING:
     from gpusched_dsl.ir.distributions import Distribution
     from gpusched_dsl.ir.distributions.stacked import DistinctLaws
+    from gpusched_dsl.language.calendar import Calendar
 
 
 class Param(Struct, frozen=True, eq=False):

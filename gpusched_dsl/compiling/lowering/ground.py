@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator as Iterates
 from collections.abc import Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -18,7 +19,6 @@ from gpusched_dsl.compiling.lowering.affine import assemble
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
 from gpusched_dsl.compiling.lowering.constraints import Assertion, Assertions, Condition
 from gpusched_dsl.compiling.lowering.entries import Entries
-from gpusched_dsl.compiling.lowering.fixing import PlanValues, domain_given, may_be_zero, values_at
 from gpusched_dsl.compiling.lowering.linear import Linearizer
 from gpusched_dsl.compiling.lowering.unused import drop_unused
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Values
@@ -41,6 +41,10 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.lowering.fixing import PlanValues
+
 
 INFINITY = float("inf")
 
@@ -191,10 +195,14 @@ class _Grounding:
         """Whether only the given nonzero elements of a family get columns."""
         if variable.name not in self.fixed or not variable.indexing.iterators:
             return False
+        from gpusched_dsl.compiling.lowering.fixing import may_be_zero
+
         return variable.kind == "binary" or may_be_zero(self.ev, variable)
 
     def _variable_domain(self, variable: CheckedVariable) -> Domain:
         if self._is_cut(variable):
+            from gpusched_dsl.compiling.lowering.fixing import domain_given
+
             return domain_given(self.ev, variable, self.fixed[variable.name])
         return self._domain(variable)
 
@@ -214,6 +222,8 @@ class _Grounding:
             if bound.op in ("<=", "=="):
                 upper = np.minimum(upper, value)
         if variable.name in self.fixed:
+            from gpusched_dsl.compiling.lowering.fixing import values_at
+
             value = values_at(domain, self.fixed[variable.name])
             lower, upper = np.maximum(lower, value), np.minimum(upper, value)
         return _Bounds(lower, upper, np.full(domain.size, integer))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import cast
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from gpusched_dsl.compiling.evaluation.references import plain_keys
 from gpusched_dsl.compiling.lowering.affine import Affine, AffineBlock, constant
 from gpusched_dsl.compiling.lowering.affine_reader import AffineReader, caller_keys
 from gpusched_dsl.compiling.lowering.auxiliaries import AuxiliaryColumns
-from gpusched_dsl.compiling.lowering.decided_subscripts import DecidedSubscripts
-from gpusched_dsl.compiling.lowering.indicators import Reification
-from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.language.checked import (
     Arithmetic,
@@ -33,16 +31,37 @@ from gpusched_dsl.language.checked import (
     has_decided_subscripts,
 )
 
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.lowering.decided_subscripts import DecidedSubscripts
+    from gpusched_dsl.compiling.lowering.indicators import Reification
+    from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
+
 
 class Linearizer(AffineReader):
     """Reads affine expressions from checked expressions; nonaffine parts become auxiliary columns of `terms`."""
 
     def __init__(self, evaluator: Evaluator, terms: AuxiliaryColumns) -> None:
         super().__init__(evaluator, terms)
-        whole = cast(Linearizer, weakref.proxy(self))  # a cycle would keep all data until a garbage collection
-        self.nonlinear = Nonlinear(whole)
-        self.truths = Reification(whole, self.nonlinear)
-        self.subscripts = DecidedSubscripts(whole, self.nonlinear, self.truths.affine)
+        # The parts know it weakly: a cycle would keep all data until a garbage collection.
+        self._whole = cast(Linearizer, weakref.proxy(self))
+
+    @cached_property
+    def nonlinear(self) -> Nonlinear:
+        from gpusched_dsl.compiling.lowering.nonlinear import Nonlinear
+
+        return Nonlinear(self._whole)
+
+    @cached_property
+    def truths(self) -> Reification:
+        from gpusched_dsl.compiling.lowering.indicators import Reification
+
+        return Reification(self._whole, self.nonlinear)
+
+    @cached_property
+    def subscripts(self) -> DecidedSubscripts:
+        from gpusched_dsl.compiling.lowering.decided_subscripts import DecidedSubscripts
+
+        return DecidedSubscripts(self._whole, self.nonlinear, self.truths.affine)
 
     def affine(self, expr: TypedExpr, frame: Frame) -> Affine:
         """Return one affine expression per row of the frame; raise DiagnosticError (GSM3010) for unsupported forms."""

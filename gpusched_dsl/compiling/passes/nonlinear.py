@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusched_dsl.compiling.passes.added import PASSES_GROUP, added_passes
 from gpusched_dsl.compiling.passes.binary_products import BinaryProducts
 from gpusched_dsl.compiling.passes.binary_times import BinaryTimes
 from gpusched_dsl.compiling.passes.chosen_values import ChosenValues
@@ -31,7 +30,15 @@ from gpusched_dsl.compiling.passes.piecewise import PiecewiseForms
 from gpusched_dsl.compiling.passes.product_chains import ProductChains
 from gpusched_dsl.compiling.passes.reciprocals import Reciprocals
 from gpusched_dsl.compiling.passes.reified import ReifiedComparisons, ReifiedSteps
-from gpusched_dsl.compiling.passes.steps import QUADRATIC_OBJECTIVE, Analysis, Pass, ReformulatedProblem, Target
+from gpusched_dsl.compiling.passes.steps import (
+    PASSES_GROUP,
+    QUADRATIC_OBJECTIVE,
+    Analysis,
+    Pass,
+    ReformulatedProblem,
+    Target,
+    added_passes,
+)
 from gpusched_dsl.compiling.passes.term_scaling import TermScaling
 from gpusched_dsl.compiling.passes.unsupported import refuse_unsupported, refuse_valueless
 from gpusched_dsl.ir.deadline import checkpoint

@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from gpusched_dsl.compiling.passes.added import TIGHTENINGS_GROUP, added_passes
 from gpusched_dsl.compiling.passes.names import EVERY
 from gpusched_dsl.compiling.passes.steps import (
+    TIGHTENINGS_GROUP,
     WORK,
     Analysis,
     Note,
@@ -20,6 +20,7 @@ from gpusched_dsl.compiling.passes.steps import (
     PassResult,
     ReformulatedProblem,
     Target,
+    added_passes,
 )
 from gpusched_dsl.compiling.tightening.clique_links import CliqueLinks
 from gpusched_dsl.compiling.tightening.defined_sums import DefinedSums

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -14,11 +14,14 @@ from gpusched_dsl.compiling.analysis.bounds import Bounds, bounds_within, propag
 from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.arrays import Codes, Floats
 from gpusched_dsl.ir.problem import Problem
+from gpusched_dsl.language.entry_points import load_entry_points
 from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
     from gpusched_dsl.compiling.analysis.directions import Directions
     from gpusched_dsl.ir.definitions import Definition
+
+PASSES_GROUP, TIGHTENINGS_GROUP = "gpusched_dsl.passes", "gpusched_dsl.tightenings"
 
 PointMap = Callable[[Floats], Floats]
 _Kind = TypeVar("_Kind", bound="Definition")
@@ -198,3 +201,9 @@ def compose_numberings(before: Codes | None, after: Codes | None) -> Codes | Non
 def not_taken(analysis: Analysis, target: Target, kind: type[_Kind]) -> list[_Kind]:
     """Return the definitions of a kind, except empty ones, that the target does not take."""
     return [d for d in analysis.problem.definitions if isinstance(d, kind) and d.size and not target.takes(d.op)]
+
+
+@cache
+def added_passes(group: str) -> tuple[Pass, ...]:
+    """Return the passes of other packages; raise ValueError for entry points that do not name classes."""
+    return tuple(kind() for kind in load_entry_points(group, type).values())

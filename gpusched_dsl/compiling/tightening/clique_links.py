@@ -15,13 +15,11 @@ Left alone: links that stand alone, rows under a condition, columns that definit
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from msgspec import Struct
 
-from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
-from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import key_of
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns, plain_rows, zero_one
@@ -29,6 +27,10 @@ from gpusched_dsl.ir.arrays import Codes, Int32s
 from gpusched_dsl.ir.domains import Domain, ScalarDomain, TupleDomain
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Family, Problem
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
+
 
 SWEEPS = 15
 
@@ -49,6 +51,8 @@ class CliqueLinks:
         links = _links(problem)
         chosen = at_most_one(problem).largest_of(problem.columns)[links.below]
         links, chosen = links.take(np.flatnonzero(chosen >= 0)), chosen[chosen >= 0]
+        from gpusched_dsl.compiling.passes.problem_builder import ProblemBuilder
+
         builder = ProblemBuilder(problem)
         new_row_of = np.full(problem.rows, -1, dtype=np.int64)
         for family in problem.constraints:
@@ -59,6 +63,8 @@ class CliqueLinks:
         if not gone.any():
             return PassResult(problem)
         grown = builder.step()
+        from gpusched_dsl.compiling.passes.rewriting import without_rows
+
         smaller, numbers = without_rows(
             grown.problem, np.append(gone, np.zeros(builder.rows - len(gone), dtype=np.bool_))
         )

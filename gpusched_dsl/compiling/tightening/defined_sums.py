@@ -24,8 +24,6 @@ from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.evaluation.frames import ranges
 from gpusched_dsl.compiling.lowering.affine import merge_repeats
-from gpusched_dsl.compiling.passes.removing import without_columns
-from gpusched_dsl.compiling.passes.rewriting import with_rows, without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import LOOKUP
 from gpusched_dsl.compiling.tightening.row_sides import ROUNDING, plain_rows
@@ -58,7 +56,11 @@ class DefinedSums:
         gone[sums.columns] = True
         kept = np.flatnonzero(~gone)
         changed, idle = _substitute(problem, sums)
+        from gpusched_dsl.compiling.passes.rewriting import without_rows
+
         fewer, numbers = without_rows(changed, idle)
+        from gpusched_dsl.compiling.passes.removing import without_columns
+
         smaller = without_columns(fewer, gone, np.zeros(problem.columns))
 
         def recover(point: Floats) -> Floats:
@@ -145,6 +147,8 @@ def _substitute(problem: Problem, sums: _Sums) -> tuple[Problem, Bools]:
     factor = -sums.scale
     matrix = Matrix(sums.matrix.starts, sums.matrix.columns, sums.matrix.values * factor[sums.matrix.row_of])
     ends = np.where(factor > 0, factor * lower, factor * upper), np.where(factor > 0, factor * upper, factor * lower)
+    from gpusched_dsl.compiling.passes.rewriting import with_rows
+
     changed = with_rows(replace(problem, objectives=tuple(terms)), sums.rows, matrix, *ends)
     defined = np.zeros(problem.columns, dtype=np.bool_)
     defined[sums.columns] = True

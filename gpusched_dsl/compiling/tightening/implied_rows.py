@@ -26,7 +26,6 @@ from typing import ClassVar
 import numpy as np
 from msgspec import Struct
 
-from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import LOOKUP, ColumnSets
 from gpusched_dsl.compiling.tightening.column_sets import MOST as MOST_HOLDERS
@@ -56,6 +55,8 @@ class ImpliedRows:
         gone = _implied_rows(problem, analysis.work)
         if not gone.any():
             return PassResult(problem)
+        from gpusched_dsl.compiling.passes.rewriting import without_rows
+
         smaller, numbers = without_rows(problem, gone)
         notes = tuple(
             Note(self.name, f.name, "follow from other rows", count, rows=-count, span=f.span)

@@ -37,7 +37,6 @@ from gpusched_dsl.compiling.tightening.row_sides import (
 )
 from gpusched_dsl.compiling.work_budget import WorkBudget
 from gpusched_dsl.ir.arrays import Bools, Codes, Int32s
-from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
 from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 
@@ -141,6 +140,8 @@ def _in_blocks(problem: Problem, rows: Codes, columns: Int32s) -> Bools:
     """Where a column can be written to a row that may belong to a block, so that it still does."""
     if problem.decompose is None or not len(rows):
         return np.ones(len(rows), dtype=np.bool_)
+    from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
+
     try:
         blocks = blocks_of(problem, problem.decompose)
     except NoBlocksError:

@@ -30,14 +30,17 @@ integer columns could be continuous: some cuts and rules of solvers apply to int
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from gpusched_dsl.compiling.passes.steps import INTEGERS, Analysis, Note, PassResult, Target
-from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros, nest
 from gpusched_dsl.ir.arrays import Bools, Codes, Floats, unique
 from gpusched_dsl.ir.problem import Problem
+
+if TYPE_CHECKING:
+    from gpusched_dsl.compiling.tightening.nested_rows import Nesting, Nonzeros
+
 
 # Columns with more entries are not looked at: rows within rows are rarely nested deeper.
 MOST_ENTRIES = 6
@@ -89,6 +92,8 @@ def network_columns(problem: Problem, among: Bools | None = None, least: float =
     entries, chosen = _settle(problem, entries, chosen, whole_sides)
     if not _is_large_enough(problem, chosen, least):
         return none
+    from gpusched_dsl.compiling.tightening.nested_rows import nest
+
     nesting = nest(problem, entries.where(chosen[entries.columns]))
     count = np.bincount(entries.columns, minlength=problem.columns)
     count -= np.bincount(nesting.covered_columns, minlength=problem.columns)
@@ -120,6 +125,8 @@ def _nearby_entries(problem: Problem, chosen: Bools) -> Nonzeros:
     touched = np.zeros(problem.rows, dtype=np.bool_)
     touched[matrix.row_of[chosen[matrix.columns]]] = True
     kept = np.flatnonzero(touched[matrix.row_of] & (matrix.values != 0.0))
+    from gpusched_dsl.compiling.tightening.nested_rows import Nonzeros
+
     return Nonzeros(matrix.row_of[kept], matrix.columns[kept], matrix.values[kept])
 
 

@@ -30,8 +30,6 @@ from typing import ClassVar
 import numpy as np
 from msgspec import Struct, structs
 
-from gpusched_dsl.compiling.passes.removing import without_columns
-from gpusched_dsl.compiling.passes.rewriting import without_rows
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.column_sets import ColumnSets, containments
 from gpusched_dsl.compiling.tightening.row_sides import MARGIN, counts, plain_columns, plain_rows, zero_one
@@ -66,6 +64,8 @@ class PositiveParts:
         changed = replace(problem, upper=upper, objectives=(structs.replace(objective, terms=terms),))
         gone = np.zeros(problem.rows, dtype=np.bool_)
         gone[parts.rows] = True
+        from gpusched_dsl.compiling.passes.rewriting import without_rows
+
         fewer, numbers = without_rows(changed, gone)
         out = np.zeros(problem.columns, dtype=np.bool_)
         out[parts.columns] = True
@@ -76,6 +76,8 @@ class PositiveParts:
             full[kept] = point
             full[parts.columns] = parts.best(parts.matrix.activity(full))
             return full
+
+        from gpusched_dsl.compiling.passes.removing import without_columns
 
         smaller = without_columns(fewer, out, np.zeros(problem.columns))
         return PassResult(smaller, _notes(problem, out), recover, lambda point: point[kept], numbers)

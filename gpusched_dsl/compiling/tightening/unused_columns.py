@@ -23,7 +23,6 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched_dsl.compiling.analysis.rows import integers_below
-from gpusched_dsl.compiling.passes.removing import without_columns
 from gpusched_dsl.compiling.passes.steps import Analysis, Note, PassResult, Target
 from gpusched_dsl.compiling.tightening.row_sides import plain_columns
 from gpusched_dsl.ir.arrays import Bools, Floats
@@ -61,6 +60,8 @@ class UnusedColumns:
             for f in problem.column_families
             if (count := int(fixed[f.slice].sum()))
         )
+        from gpusched_dsl.compiling.passes.removing import without_columns
+
         return PassResult(without_columns(problem, fixed, value), notes, recover, lambda point: point[kept])
 
 

@@ -12,7 +12,7 @@ from gpusched_dsl.data.formats.separators import TEXT_OPTIONS
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting, dropped_text
 from gpusched_dsl.data.sources.files import Fault, Unreadable
 from gpusched_dsl.language.diagnostics.diagnostic import did_you_mean
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 if TYPE_CHECKING:
     import polars as pl

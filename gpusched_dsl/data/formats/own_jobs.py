@@ -15,7 +15,7 @@ from gpusched_dsl.data.formats.separators import with_points
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Raw, Setting, dropped_text
 from gpusched_dsl.data.formats.text_table import TextTable, read_text_table
 from gpusched_dsl.data.sources.files import Fault, Unreadable
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.units import DIMENSIONLESS, convertible, factor, parse_unit_text
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.data.formats.shape import Format, FormatTable, dropped_text
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 if TYPE_CHECKING:
     import polars as pl

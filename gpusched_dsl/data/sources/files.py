@@ -18,7 +18,6 @@ from gpusched_dsl.data.short_columns import as_series
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Cell
 from gpusched_dsl.language.project_root import MARKER
-from gpusched_dsl.language.text.lookalikes import INVISIBLE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -286,6 +285,8 @@ def column_name(cell: str) -> str:
 
     Spreadsheets that open CSV text may keep its byte order mark in the first cell.
     """
+    from gpusched_dsl.language.text.lookalikes import INVISIBLE
+
     return INVISIBLE.sub("", cell).strip()
 
 

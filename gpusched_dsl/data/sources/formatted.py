@@ -25,7 +25,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Cell, Label, Severity
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.formats import Use
 from gpusched_dsl.language.scenarios.settings import format_name
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

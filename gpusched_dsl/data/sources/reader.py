@@ -14,7 +14,6 @@ from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, MatrixOrigin, Tabl
 from gpusched_dsl.data.sources.files import DataFile, Fault, FileColumns, FileLimits, Unreadable, locate
 from gpusched_dsl.data.sources.untyped import column_of
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.calendar import Calendar
 from gpusched_dsl.language.diagnostics.diagnostic import Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment, FileAssignment, MatrixAssignment, TableAssignment
@@ -23,6 +22,7 @@ from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
     from gpusched_dsl.data.sources.formatted import FormattedFile
+    from gpusched_dsl.language.calendar import Calendar
 
 # A file and which of its tables is read, or how; what a generator draws has no path.
 _FileKey = tuple[Path | None, str | Use | None]

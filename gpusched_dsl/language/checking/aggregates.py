@@ -15,9 +15,7 @@ from gpusched_dsl.language.checked import (
     TypedIndexing,
     ValueType,
 )
-from gpusched_dsl.language.checking import ordered_sets, time_intervals
 from gpusched_dsl.language.checking.conversion import require_plain, unit_in
-from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, numeric_type
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.units import DIMENSIONLESS
@@ -27,17 +25,23 @@ if TYPE_CHECKING:
 
 
 def check_aggregate(checker: Checker, expr: tree.Aggregate, scope: Scope) -> TypedExpr | None:
-    if expr.op in time_intervals.OPERATIONS:
-        return time_intervals.check_intervals(checker, expr, scope)
+    if expr.op in ("no_overlap", "cumulative"):
+        from gpusched_dsl.language.checking.time_intervals import check_intervals
+
+        return check_intervals(checker, expr, scope)
     indexing, inner = checker.indexing(expr.indexing, scope)
     body = _body(checker, expr, inner)
     if indexing is None or body is None:
         return None
-    if expr.op in ordered_sets.OPERATIONS:
-        return ordered_sets.check_ordered_set(checker, expr, indexing, body, scope)
+    if expr.op in ("sos1", "sos2"):
+        from gpusched_dsl.language.checking.ordered_sets import check_ordered_set
+
+        return check_ordered_set(checker, expr, indexing, body, scope)
     if expr.op in ("argmin", "argmax"):
         return _extreme_element(checker, expr, indexing, body)
     if expr.op == "norm":
+        from gpusched_dsl.language.checking.euclidean_norm import norm
+
         return norm(expr.span, [body], indexing)
     kind: ValueType
     match expr.op:

@@ -31,9 +31,7 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking.conversion import because_declared, ratio_as_number, unit_in
 from gpusched_dsl.language.checking.dependencies import may_read
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
-from gpusched_dsl.language.checking.indexed_sets import declaration_is_complete, of_tuples
 from gpusched_dsl.language.checking.kinds import describe_all, same_kind
-from gpusched_dsl.language.checking.recursions import reads_circle_plainly
 from gpusched_dsl.language.checking.scope import EMPTY, Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Label
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, unit_of
@@ -75,6 +73,8 @@ def check_set(checker: ExpressionChecker, decl: tree.SetDecl) -> CheckedSet | No
 
 
 def _indexed_set(checker: ExpressionChecker, decl: tree.SetDecl) -> CheckedSet | None:
+    from gpusched_dsl.language.checking.indexed_sets import declaration_is_complete
+
     sound = declaration_is_complete(checker, decl)
     indexing, scope = checker.indexing(decl.indexing)
     within = checker.set_of(decl.within, scope) if decl.within is not None else None
@@ -84,6 +84,8 @@ def _indexed_set(checker: ExpressionChecker, decl: tree.SetDecl) -> CheckedSet |
         return None
     if within is not None and value is not None and not _alike(checker, decl, value, within):
         return None
+    from gpusched_dsl.language.checking.indexed_sets import of_tuples
+
     return of_tuples(decl, indexing, within, value)
 
 
@@ -198,6 +200,8 @@ def check_param(checker: ExpressionChecker, decl: tree.ParamDecl) -> CheckedPara
         value = _param_value(checker, decl, type_, scope)
         if circle == (name,):
             del checker.symbols.values[name]
+        from gpusched_dsl.language.checking.recursions import reads_circle_plainly
+
         if value is None or (circle and not reads_circle_plainly(checker, circle, value)):
             return None
         if decl.unit is None and within is None:

@@ -25,12 +25,10 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checking import (
     aggregates,
     arithmetic,
-    functions,
     indexings,
     logic,
     references,
     sets,
-    time_intervals,
 )
 from gpusched_dsl.language.checking.conversion import alternatives, fit
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_truth, numeric_type
@@ -126,11 +124,15 @@ class ExpressionChecker:
             case tree.Conditional():
                 return self._conditional(expr, scope)
             case tree.Call():
-                return functions.check_call(self, expr, scope)
+                from gpusched_dsl.language.checking.functions import check_call
+
+                return check_call(self, expr, scope)
             case tree.Aggregate():
                 return aggregates.check_aggregate(self, expr, scope)
             case tree.IntervalExpr():
-                return time_intervals.check_interval(self, expr, scope)
+                from gpusched_dsl.language.checking.time_intervals import check_interval
+
+                return check_interval(self, expr, scope)
             case tree.Expectation():
                 return self._expectation(expr, scope)
             case tree.TupleExpr():

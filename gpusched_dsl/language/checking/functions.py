@@ -25,7 +25,6 @@ from gpusched_dsl.language.checking.conversion import (
     unit_in,
     unit_sources,
 )
-from gpusched_dsl.language.checking.euclidean_norm import norm
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Edit, Fix, Label, did_you_mean
@@ -208,6 +207,8 @@ def _scalar(checker: Checker, expr: tree.Call, typed_args: list[TypedExpr]) -> T
         if agreed is None:
             return None
         if name == "norm":
+            from gpusched_dsl.language.checking.euclidean_norm import norm
+
             return norm(expr.span, agreed, None)
         if name == _DISTINCT:
             return Function(span=expr.span, type=Logical(), decision=decision, name=name, arguments=tuple(agreed))

@@ -18,7 +18,6 @@ from gpusched_dsl.language.checked import (
     TypedExpr,
 )
 from gpusched_dsl.language.checking.conversion import agree
-from gpusched_dsl.language.checking.indexed_sets import membership
 from gpusched_dsl.language.checking.kinds import as_element, describe, is_plain_whole, numeric_type
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
@@ -66,6 +65,8 @@ def check_membership(checker: Checker, expr: tree.Binary, scope: Scope) -> Typed
     if fitted is None:
         return None
     if isinstance(domain, IndexedSetRef):
+        from gpusched_dsl.language.checking.indexed_sets import membership
+
         return membership(domain, fitted, expr.span, negated=expr.op == "not in")
     return Membership(span=expr.span, type=Logical(), element=fitted, domain=domain, negated=expr.op == "not in")
 

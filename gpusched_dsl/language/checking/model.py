@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import (
@@ -15,7 +15,6 @@ from gpusched_dsl.language.checked import (
     CheckedVariable,
 )
 from gpusched_dsl.language.checking import declarations
-from gpusched_dsl.language.checking.decompositions import check_decomposition
 from gpusched_dsl.language.checking.dependencies import Ordered, order
 from gpusched_dsl.language.checking.expressions import ExpressionChecker
 from gpusched_dsl.language.checking.flatten import FlatModel, declared_options, flatten
@@ -25,7 +24,6 @@ from gpusched_dsl.language.checking.goals import (
     check_objectives,
 )
 from gpusched_dsl.language.checking.placements import check_placement
-from gpusched_dsl.language.checking.semicontinuous import Semicontinuous, with_constraint
 from gpusched_dsl.language.checking.statement_memo import StatementMemo, TrackedNames
 from gpusched_dsl.language.checking.strict_comparisons import refuse_strict_comparisons
 from gpusched_dsl.language.checking.symbols import Symbols
@@ -33,6 +31,10 @@ from gpusched_dsl.language.checking.workspace_blocks import Workspace
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.semicontinuous import Semicontinuous
+
 
 T = TypeVar("T")
 _Statement = TypeVar("_Statement", bound=tree.Statement)
@@ -122,7 +124,7 @@ class _ModelChecker:
         constraints = [self._kept(s, check_constraint) for s in statements if isinstance(s, tree.ConstraintDecl)]
         checks = [self._kept(s, check_check) for s in statements if isinstance(s, tree.CheckDecl)]
         placements = [check_placement(self.checker, s) for s in statements if isinstance(s, tree.PlacementDecl)]
-        decompositions = [check_decomposition(self.checker, s) for s in statements if isinstance(s, tree.Decompose)]
+        decompositions = [self._decomposition(s) for s in statements if isinstance(s, tree.Decompose)]
         reports = [self._kept(s, declarations.check_let) for s in statements if isinstance(s, tree.ReportDecl)]
         values = self.symbols.values
         return CheckedModel(
@@ -150,6 +152,11 @@ class _ModelChecker:
             doc=self.flat.doc,
             decompose=decompositions[0] if decompositions else None,
         )
+
+    def _decomposition(self, statement: tree.Decompose) -> str | None:
+        from gpusched_dsl.language.checking.decompositions import check_decomposition
+
+        return check_decomposition(self.checker, statement)
 
     def _ordered_declarations(self) -> tuple[Ordered, ...]:
         names = set(self.flat.names)
@@ -233,6 +240,8 @@ class _ModelChecker:
                 variable = self._kept(declaration, _check_bounds, variable.name)
                 self.symbols.values[variable.name] = variable
             if isinstance(variable, CheckedVariable) and declaration.semicontinuous:
+                from gpusched_dsl.language.checking.semicontinuous import with_constraint
+
                 found = with_constraint(self.checker, declaration, variable)
                 if found is not None:
                     self.symbols.values[variable.name] = found.variable

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from gpusched_dsl.language.checking.protocol import Checker
 
 
-OPERATIONS = ("sos1", "sos2")
-
-
 def check_ordered_set(
     checker: Checker, expr: tree.Aggregate, indexing: TypedIndexing, body: TypedExpr, scope: Scope
 ) -> TypedExpr | None:

@@ -32,7 +32,6 @@ from gpusched_dsl.language.checked import (
 from gpusched_dsl.language.checked import StringLiteral as LabelExpr
 from gpusched_dsl.language.checking.component_names import IGNORED, component_names
 from gpusched_dsl.language.checking.conversion import alternatives, fit, unit_in
-from gpusched_dsl.language.checking.decided_subscripts import decided_subscript
 from gpusched_dsl.language.checking.kinds import INTEGER_TYPE, PLAIN, as_element, describe, numeric_type
 from gpusched_dsl.language.checking.ranges import check_inside
 from gpusched_dsl.language.checking.scope import Scope
@@ -239,6 +238,8 @@ def _fit_subscript(
     checker: Checker, declared: Subscripted, typed: TypedExpr, slot: SubscriptSlot, slots: list[SubscriptSlot]
 ) -> TypedExpr | None:
     if typed.decision and not isinstance(declared, CheckedRandom | CheckedSet):
+        from gpusched_dsl.language.checking.decided_subscripts import decided_subscript
+
         return decided_subscript(checker, declared, typed, slot)
     if not checker.data_only(typed, f"a subscript of `{declared.name}`"):
         return None

@@ -19,7 +19,6 @@ from gpusched_dsl.language.checked import (
     ValueType,
 )
 from gpusched_dsl.language.checking.component_names import IGNORED
-from gpusched_dsl.language.checking.indexed_sets import check_indexed_reference
 from gpusched_dsl.language.checking.kinds import (
     INTEGER_TYPE,
     as_element,
@@ -31,7 +30,7 @@ from gpusched_dsl.language.checking.kinds import (
 from gpusched_dsl.language.checking.references import declaration_labels
 from gpusched_dsl.language.checking.scope import Scope
 from gpusched_dsl.language.diagnostics.diagnostic import Label, did_you_mean
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.units import DIMENSIONLESS
 
 if TYPE_CHECKING:
@@ -55,6 +54,8 @@ def check_set(checker: Checker, expr: tree.Expr, scope: Scope, expected: Types |
         case tree.Binary(op="union" | "inter" | "diff" | "cross"):
             return _operation(checker, expr, scope, expected)
         case tree.Subscript():
+            from gpusched_dsl.language.checking.indexed_sets import check_indexed_reference
+
             return check_indexed_reference(checker, expr, scope)
         case _:
             is_range = isinstance(expr, tree.Call) and expr.function.text == "range"

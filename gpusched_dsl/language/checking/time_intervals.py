@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from gpusched_dsl.language.checking.protocol import Checker
 
 
-OPERATIONS = ("no_overlap", "cumulative")
-
-
 def check_interval(checker: Checker, expr: tree.IntervalExpr, scope: Scope) -> TypedExpr | None:
     """`start s[j] length p[j] optional on x[j]`, in the unit of its start."""
     start, length = checker.number(expr.start, scope), checker.number(expr.length, scope)

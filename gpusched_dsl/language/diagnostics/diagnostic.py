@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from gpusched_dsl.language.diagnostics.similar_names import nearest
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.text.lookalikes import look_alike, spell
 
 
 class Severity(StrEnum):
@@ -86,7 +85,11 @@ def suggest(name: str, near: Sequence[str]) -> Suggestion | None:
     if not near:
         return None
     text = f"did you mean {' or '.join(f'`{n}`' for n in near)}?"
+    from gpusched_dsl.language.text.lookalikes import look_alike
+
     if look_alike(name, near[0]):
+        from gpusched_dsl.language.text.lookalikes import spell
+
         text += f" It looks the same, but the letters are `{spell(near[0])}`, not `{spell(name)}`"
     suggestion = Suggestion(text)
     suggestion.name, suggestion.meant = name, near[0] if len(near) == 1 else None

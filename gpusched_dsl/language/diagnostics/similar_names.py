@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sized
 
-from gpusched_dsl.language.text.lookalikes import look_alike
-
 _SHOWN = 2
 _FEW = 100  # names that are always compared
 MOST_COMPARISONS = 200_000  # in longer lists, for the errors of one text: half a second
@@ -60,6 +58,8 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     if len(others) > _FEW:
         Proposals.left -= len(others)
     plain = name.isascii()
+    from gpusched_dsl.language.text.lookalikes import look_alike
+
     for other in others:
         if not (plain and other.isascii()) and look_alike(name, other):
             return [other]

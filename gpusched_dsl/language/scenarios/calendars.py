@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from gpusched_dsl.language import tree
-from gpusched_dsl.language.calendar import Calendar, DateError, calendar_from
 from gpusched_dsl.language.checked import CheckedModel, LiteralSet
 from gpusched_dsl.language.checking.clock_functions import CLOCK_CALL, first_clock_function
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import Assignment
 from gpusched_dsl.language.source import Source, Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.calendar import Calendar
+
 
 START = "calendar from"  # the setting with the start of a run: no name of a model
 EXAMPLE = 'calendar from "2026-10-05 00:00" in "Europe/Berlin";'
@@ -85,6 +89,8 @@ def _read(stated: tree.CalendarStatement, model: CheckedModel, diagnostics: Diag
 def _calendar(
     start: str, at: Span, zone: str, zone_at: Span | None, holidays: Iterable[date], diagnostics: Diagnostics
 ) -> Calendar | None:
+    from gpusched_dsl.language.calendar import DateError, calendar_from
+
     try:
         calendar, note = calendar_from(start, zone, frozenset(holidays))
     except DateError as error:

@@ -14,11 +14,10 @@ from gpusched_dsl.language.checking.symbols import slots_of
 from gpusched_dsl.language.diagnostics.diagnostic import Label, Severity, did_you_mean
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import AGGREGATES, ONE, FileAssignment, SlotKey
-from gpusched_dsl.language.scenarios.data_formats import unit_of_column
 from gpusched_dsl.language.scenarios.formats import Described
 from gpusched_dsl.language.scenarios.labels import check_labels
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.units import DIMENSIONLESS, Unit, convertible, factor, reads_as_duration, unit_of
 
 
@@ -313,6 +312,8 @@ class ColumnChecker:
             return None
         [column] = item.columns
         function = self._aggregate(column, target)
+        from gpusched_dsl.language.scenarios.data_formats import unit_of_column
+
         ratio = (
             self._count_factor(column, target)
             if function == "count"
@@ -344,6 +345,8 @@ class ColumnChecker:
                 found.append(None)
                 continue
             if key.function.text == "slot":
+                from gpusched_dsl.language.scenarios.data_formats import unit_of_column
+
                 slot = slot_key(key, unit_of_column(described, key.column), self.diagnostics)
                 sound &= slot is not None
                 found.append(slot)

@@ -23,7 +23,7 @@ from gpusched_dsl.language.scenarios.assignments import ONE, ArrayAssignment, Ex
 from gpusched_dsl.language.scenarios.columns import ColumnChecker
 from gpusched_dsl.language.scenarios.values import ValueChecker
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.units import DIMENSIONLESS
 
 _Target: TypeAlias = CheckedParam | CheckedSet

@@ -15,7 +15,7 @@ from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.assignments import MatrixAssignment
 from gpusched_dsl.language.scenarios.columns import ColumnChecker, misplaced_line
 from gpusched_dsl.language.scenarios.labels import check_labels
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 
 class _Key(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
@@ -23,7 +24,6 @@ from gpusched_dsl.language.scenarios.calendars import (
     require_no_calendar,
 )
 from gpusched_dsl.language.scenarios.dependency_order import order_of_data
-from gpusched_dsl.language.scenarios.many_settings import PlainSetting, check_columns, split_settings
 from gpusched_dsl.language.scenarios.settings import (
     DataPathArgument,
     GeneratorArgument,
@@ -34,6 +34,9 @@ from gpusched_dsl.language.scenarios.settings import (
 )
 from gpusched_dsl.language.scenarios.statements import AssignmentTable, report_twice
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.scenarios.many_settings import PlainSetting
 
 
 class CheckedScenario(Struct, frozen=True):
@@ -73,7 +76,11 @@ def check_scenario(
     found = Diagnostics()
     start = overrides.get(START)
     overrides = {target: text for target, text in overrides.items() if target != START}
-    overrides, plain = split_settings(overrides)
+    plain: dict[str, list[PlainSetting]] = {}
+    if overrides:
+        from gpusched_dsl.language.scenarios.many_settings import split_settings
+
+        overrides, plain = split_settings(overrides)
     read = [*settings, *(read_setting(target, text, found) for target, text in overrides.items())]
     arguments = [setting for setting in read if isinstance(setting, tree.NamedArgument)]
     patches = [setting for setting in read if isinstance(setting, tree.Assign)]
@@ -146,10 +153,15 @@ def _check(
         statements = with_options(part, of_data).statements
         table.add_level(level, [s for s in statements if not _is_option(s, known)])
     table.add_settings(len(chain), [s for s in settings if s not in of_data and not isinstance(s, _OF_DATA)])
-    columns, others = check_columns(table, len(chain), plain)
-    one_by_one = [read_setting(setting.name, setting.text, diagnostics) for setting in others]
-    table.add_level(len(chain), [*patches, *(each for each in one_by_one if isinstance(each, tree.Assign))])
-    table.add_columns(columns)
+    if plain:
+        from gpusched_dsl.language.scenarios.many_settings import check_columns
+
+        columns, others = check_columns(table, len(chain), plain)
+        one_by_one = [read_setting(setting.name, setting.text, diagnostics) for setting in others]
+        table.add_level(len(chain), [*patches, *(each for each in one_by_one if isinstance(each, tree.Assign))])
+        table.add_columns(columns)
+    else:
+        table.add_level(len(chain), patches)
     given = table.result()
     order = order_of_data(model, given, diagnostics)
     if not has_calendar(chain, start):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel, CheckedParam, CheckedSet, Numeric
@@ -23,13 +25,15 @@ from gpusched_dsl.language.scenarios.assignments import (
     TableAssignment,
 )
 from gpusched_dsl.language.scenarios.columns import ColumnChecker
-from gpusched_dsl.language.scenarios.data_formats import FormatChecker
 from gpusched_dsl.language.scenarios.formats import Described
-from gpusched_dsl.language.scenarios.formulas import FormulaChecker
 from gpusched_dsl.language.scenarios.labels import check_labels
-from gpusched_dsl.language.scenarios.matrices import MatrixChecker
 from gpusched_dsl.language.scenarios.values import ValueChecker
 from gpusched_dsl.language.source import Span
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.scenarios.data_formats import FormatChecker
+    from gpusched_dsl.language.scenarios.formulas import FormulaChecker
+    from gpusched_dsl.language.scenarios.matrices import MatrixChecker
 
 
 class AssignmentTable:
@@ -50,12 +54,28 @@ class AssignmentTable:
         self.checker = checker
         self.values = ValueChecker(checker)
         self.columns = ColumnChecker(diagnostics)
-        self.formulas = FormulaChecker(checker, self.values, self.columns)
-        self.matrices = MatrixChecker(model, self.columns, diagnostics)
-        self.formats = FormatChecker(diagnostics, start)
+        self.start = start
         self.other_names: tuple[str, ...] = ()  # options of generators: settings may have these names
         self._given: dict[str, list[Assignment]] = {}
         self._table_keys: dict[str, TableAssignment | MatrixAssignment] = {}
+
+    @cached_property
+    def formulas(self) -> FormulaChecker:
+        from gpusched_dsl.language.scenarios.formulas import FormulaChecker
+
+        return FormulaChecker(self.checker, self.values, self.columns)
+
+    @cached_property
+    def matrices(self) -> MatrixChecker:
+        from gpusched_dsl.language.scenarios.matrices import MatrixChecker
+
+        return MatrixChecker(self.model, self.columns, self.diagnostics)
+
+    @cached_property
+    def formats(self) -> FormatChecker:
+        from gpusched_dsl.language.scenarios.data_formats import FormatChecker
+
+        return FormatChecker(self.diagnostics, self.start)
 
     def declares(self, name: str) -> bool:
         """Whether the model declares something of this name."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gpusched_dsl.language.text.counting import count_text as count_text
-
 NOISE = 1e-9  # what a solver leaves behind where it means zero
+
+
+def count_text(count: int, one: str, many: str | None = None) -> str:
+    """`1 row`, `1,024 rows`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def number_text(value: float | None) -> str:

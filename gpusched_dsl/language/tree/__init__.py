@@ -54,6 +54,8 @@ from gpusched_dsl.language.tree.expressions import (
     Text,
     TupleExpr,
     UnaryExpr,
+    UnitFactor,
+    UnitNode,
 )
 from gpusched_dsl.language.tree.indexing import Aggregate, Comprehension, Index, Indexing, Range, SetLiteral
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement, TopLevelBlock
@@ -75,7 +77,6 @@ from gpusched_dsl.language.tree.online import (
 from gpusched_dsl.language.tree.policies import Key, Policy, PolicyRule, PolicyStage, Rule, StagePart
 from gpusched_dsl.language.tree.tables import MatrixLabel, MatrixTable, SetCell, Table, TableCell, TableColumn
 from gpusched_dsl.language.tree.tests import Expect, MethodCall, Solve, Test
-from gpusched_dsl.language.tree.units import UnitFactor, UnitNode
 
 __all__ = [
     "Aggregate",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.language.tree.expressions import Expr, NamedArgument, Text
+from gpusched_dsl.language.tree.expressions import Expr, NamedArgument, Text, UnitNode
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement
-from gpusched_dsl.language.tree.units import UnitNode
 
 
 class DataColumn(Node, frozen=True, kw_only=True):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.language.tree.expressions import Call, Expr
+from gpusched_dsl.language.tree.expressions import Call, Expr, UnitNode
 from gpusched_dsl.language.tree.indexing import Indexing
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement
-from gpusched_dsl.language.tree.units import UnitNode
 
 
 class Bound(Node, frozen=True, kw_only=True):

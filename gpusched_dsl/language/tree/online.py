@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gpusched_dsl.language.tree.expressions import Expr
+from gpusched_dsl.language.tree.expressions import Expr, UnitNode
 from gpusched_dsl.language.tree.indexing import Index, Indexing
 from gpusched_dsl.language.tree.node import Identifier, Node, Statement, TopLevelBlock
-from gpusched_dsl.language.tree.units import UnitNode
 
 
 class Window(Statement, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from math import isfinite, isinf
 import numpy as np
 
 from gpusched_dsl.ir.deadline import INTERRUPT, Abandoned, StoppedEarly, checkpoint, limit
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.loops.clock_times import CLOCK_TIME
 from gpusched_dsl.online.loops.planning_result import PlanningResult

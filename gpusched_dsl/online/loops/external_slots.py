@@ -20,7 +20,7 @@ from gpusched_dsl.compiling.data.slicing import InstanceView, KnownValues
 from gpusched_dsl.ir.arrays import Ints
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.online.data.base import Base
 from gpusched_dsl.online.data.carry import LoopClock
 from gpusched_dsl.online.data.more_slots import KnownSlots, check_slots, slot_place, with_known, with_slots

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.online.clock_time import RunClock
 
 # The solver refuses the problem, ends without an answer, gives a wrong one, or crashes. All others are about the model,

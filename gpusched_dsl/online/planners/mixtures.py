@@ -18,7 +18,7 @@ from gpusched_dsl.ir.arrays import Bools, Codes, Floats, Ints
 from gpusched_dsl.ir.graph import connected_components
 from gpusched_dsl.ir.tolerances import CHOSEN
 from gpusched_dsl.language.checked import CheckedPlacement
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.policies.plan import Plan
 from gpusched_dsl.policies.relabelling import relabel_values
 

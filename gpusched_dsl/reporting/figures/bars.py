@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.bootstrap import CONFIDENCE, LEAST_DRAWS, mean_interval
 from gpusched_dsl.reporting.figures.figure import Figure, compact
 

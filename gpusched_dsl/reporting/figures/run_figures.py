@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.units import UNITS, convertible, factor
 from gpusched_dsl.reporting.figures.bars import BarsFigure, comparison_bars
 from gpusched_dsl.reporting.figures.curves_figure import Curve, CurvesFigure

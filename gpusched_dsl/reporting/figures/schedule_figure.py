@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Bools, Floats, Ints
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.figures.figure import Figure, TimeAxis, compact
 from gpusched_dsl.reporting.figures.price_curves import PriceCurve
 

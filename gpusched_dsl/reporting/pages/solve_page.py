@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.reporting.figures.schedule_figure import MOST_STAYS
 from gpusched_dsl.reporting.figures.solve_figures import solve_bars, solve_figures
 from gpusched_dsl.reporting.pages.page import (

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from msgspec import Struct
 
-from gpusched_dsl.ir.blocks import Blocks, NoBlocksError, blocks_of
 from gpusched_dsl.ir.problem import Family, Problem
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
+
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.blocks import Blocks
+
 
 # What `SolveOptions.decompose` can be: by size, whatever the size, never.
 AUTO, ON, OFF = "auto", "on", "off"
@@ -40,6 +45,8 @@ def choice_for(problem: Problem, mode: str = AUTO) -> DecompositionChoice:
     root = problem.decompose
     if root is None:
         return DecompositionChoice(None, reason="the model has no `decompose by`")
+    from gpusched_dsl.ir.blocks import NoBlocksError, blocks_of
+
     try:
         blocks = blocks_of(problem, root)
     except NoBlocksError as refusal:

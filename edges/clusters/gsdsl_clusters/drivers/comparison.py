@@ -18,7 +18,7 @@ from gpusched_dsl.ir.tolerances import ROUNDING
 from gpusched_dsl.language.checked import Element
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.units import UNITS, number_factor
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.online.bounds.capacity_bound import capacity_bounds

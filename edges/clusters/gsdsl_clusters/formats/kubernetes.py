@@ -14,7 +14,7 @@ from gpusched_dsl.data.formats.jobs import COLUMNS, job_options, select_jobs
 from gpusched_dsl.data.formats.shape import Format, FormatColumn, FormatTable, Option, Raw, Setting
 from gpusched_dsl.data.sources.files import Fault, Unreadable, check_text
 from gpusched_dsl.data.sources.json_keys import check_keys
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gsdsl_clusters.kubernetes_objects.requests import pod_requests
 from gsdsl_clusters.kubernetes_objects.values import UnknownValue, devices
 

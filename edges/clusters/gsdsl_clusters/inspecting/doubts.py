@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from gpusched_dsl.explaining.job_reason import names_text
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 from gsdsl_clusters.inspecting.snapshot import ClusterSnapshot, SnapshotState
 
 _MORE_NODES = "state the nodes by `--nodes`"

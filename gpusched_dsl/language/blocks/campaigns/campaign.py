@@ -40,7 +40,7 @@ from gpusched_dsl.language.diagnostics.diagnostic import Cell, Diagnostic, Label
 from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.source import Span
-from gpusched_dsl.language.text.counting import count_text
+from gpusched_dsl.language.text.numbers import count_text
 
 MOST_CHECKED = 64  # combinations of values with which each scenario is checked
 S = TypeVar("S", bound=tree.Statement)
