@@ -1,11 +1,12 @@
-"""Counts what of the package four small commands load and enter: what a reader of that command would have to know.
+"""Counts what of the package small commands load and enter: what a reader of that command would have to know.
 
     python -m benchmarks.code_entered [--rooms]
 
-Each command runs in a process of its own, on a model with two CSV files of three rows. A module is *loaded* if it is
-imported, a function *entered* if it is called (class bodies and modules are left out). A *room* is a folder of the
-package at the first level, or at the second in `language` and `compiling`; its changes are counted along the calls.
-CPU seconds are without the counting; `gsdsl --help` and `python -c ""` are the measure for them.
+Each command runs in a process of its own, on the example of the README or on a model with two CSV files of three rows.
+A module is *loaded* if it is imported, a function *entered* if it is called (class bodies and modules are left out). A
+*room* is a folder of the package at the first level, or at the second in `language` and `compiling`; its changes are
+counted along the calls. CPU seconds are without the counting, the least of ten runs, with bytecode that an earlier run
+has cached; `gsdsl --help` and `python -c ""` are the measure for them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -22,7 +24,10 @@ from typing import Any
 from benchmarks.calls_followed import FILES
 from benchmarks.packages import ROOT, package_folders, search_path
 
+FIRST = "assign.gsm"  # the example of the README
 COMMANDS = {
+    "check, example of README": ["check", FIRST],
+    "solve, example of README": ["solve", FIRST],
     "check": ["check", "small.gsm"],
     "solve": ["solve", "small.gsm"],
     "solve --method EDF": ["solve", "small.gsm", "--method", "EDF"],
@@ -30,6 +35,8 @@ COMMANDS = {
 }
 IMPORT = 'import "gsdsl:capacity_planning/model.gsm";'
 RUN = 'import "gsdsl:capacity_planning/online.gsm";'
+LIBRARIES = ("numpy", "polars", "scipy", "highspy", "numba", "networkx", "rich", "lark", "msgspec")
+RUNS = 10
 EVENT = '{"event": "advance", "time": 1}\n'
 
 
@@ -40,13 +47,14 @@ def main() -> int:
     options = parser.parse_args()
     if options.child:
         return _child(options.child)
-    print(f"{'':26}{'modules':>8}{'lines':>8}{'files':>7}{'functions':>10}{'rooms':>7}{'CPU s':>7}")
+    print(f"{'':26}{'modules':>8}{'lines':>8}{'files':>7}{'functions':>10}{'rooms':>7}{'CPU s':>7}  libraries")
     for name, command in COMMANDS.items():
         counts = _counted(command)
         files = counts["functions"]
         print(
             f"{name:26}{counts['modules']:8,}{counts['lines']:8,}{len(files):7,}{sum(files.values()):10,}"
             f"{counts['changes']:7,}{_seconds([str(Path(sys.executable).with_name('gsdsl')), *command]):7.2f}"
+            f"  {' '.join(counts['libraries'])}"
         )
         if options.rooms:
             rooms: dict[str, int] = {}
@@ -62,21 +70,26 @@ def main() -> int:
 def _in_folder(words: list[str]) -> tuple[str, float]:
     """Run a process in a new folder with the model; return its last line and its CPU seconds."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in FILES.items():
+        for name, text in (FILES | {FIRST: _example()}).items():
             (Path(folder) / name).write_text(text.replace(IMPORT, IMPORT + "\n" + RUN), encoding="utf-8")
         own = {**os.environ, "PYTHONPATH": search_path()}
-        before = os.times()
+        own.pop("PYTHONDONTWRITEBYTECODE", None)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         ended = subprocess.run(words, cwd=folder, env=own, input=EVENT, capture_output=True, text=True, check=False)
-        after = os.times()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if ended.returncode:
         raise SystemExit(f"{' '.join(words)} failed:\n{ended.stderr}")
-    cpu = after.children_user - before.children_user + after.children_system - before.children_system
+    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return (ended.stdout.strip().split("\n") or [""])[-1], cpu
 
 
+def _example() -> str:
+    """The first model in the README."""
+    return (ROOT / "README.md").read_text(encoding="utf-8").split("```gsm\n")[1].split("```")[0]
+
+
 def _seconds(words: list[str]) -> float:
-    """The least of three runs."""
-    return min(_in_folder(words)[1] for _ in range(3))
+    return min(_in_folder(words)[1] for _ in range(RUNS))
 
 
 def _counted(command: list[str]) -> dict[str, Any]:
@@ -117,7 +130,9 @@ def _child(command: list[str]) -> int:
         functions[file] = functions.get(file, 0) + 1
     lines = sum(Path(file).read_text(encoding="utf-8").count("\n") for file in modules)
     print()
-    print(json.dumps({"modules": len(modules), "lines": lines, "functions": functions, "changes": changes}))
+    libraries = [name for name in LIBRARIES if name in sys.modules]
+    counts = {"modules": len(modules), "lines": lines, "functions": functions, "changes": changes}
+    print(json.dumps({**counts, "libraries": libraries}))
     return status
 
 

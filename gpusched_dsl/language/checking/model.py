@@ -24,7 +24,6 @@ from gpusched_dsl.language.checking.goals import (
     check_objectives,
 )
 from gpusched_dsl.language.checking.placements import check_placement
-from gpusched_dsl.language.checking.statement_memo import StatementMemo, TrackedNames
 from gpusched_dsl.language.checking.strict_comparisons import refuse_strict_comparisons
 from gpusched_dsl.language.checking.symbols import Symbols
 from gpusched_dsl.language.checking.workspace_blocks import Workspace
@@ -34,6 +33,7 @@ from gpusched_dsl.language.source import Span
 
 if TYPE_CHECKING:
     from gpusched_dsl.language.checking.semicontinuous import Semicontinuous
+    from gpusched_dsl.language.checking.statement_memo import StatementMemo
 
 
 T = TypeVar("T")
@@ -61,7 +61,11 @@ def check_model(
         # A scenario, its tests and policies all ask for the same model: it is checked once for each choice of options.
         key = (model_name, tuple(sorted(flat.options.items())))
         if key not in workspace.checked:
-            memo = None if workspace.memos is None else workspace.memos.setdefault(key, StatementMemo())
+            memo = None
+            if workspace.memos is not None:
+                from gpusched_dsl.language.checking.statement_memo import StatementMemo
+
+                memo = workspace.memos.setdefault(key, StatementMemo())
             workspace.checked[key] = _check(flat, workspace.lost, memo)
         model, findings = workspace.checked[key]
         found.extend(findings)
@@ -184,6 +188,8 @@ class _ModelChecker:
         tables = (symbols.others, symbols.poisoned, symbols.upcoming, symbols.circles)
         names = {name: tuple(table.get(name) for table in tables) for table in tables for name in table}
         self.memo.begin(names)
+        from gpusched_dsl.language.checking.statement_memo import TrackedNames
+
         symbols.sets = TrackedNames(symbols.sets, self.memo)
         symbols.values = TrackedNames(symbols.values, self.memo)
         symbols.others = TrackedNames(symbols.others, self.memo)

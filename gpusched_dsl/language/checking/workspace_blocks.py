@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
 from gpusched_dsl.language import tree
 from gpusched_dsl.language.checked import CheckedModel
-from gpusched_dsl.language.checking.statement_memo import StatementMemo
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
 from gpusched_dsl.language.source import Source, Span
 
 # Checked models by name and choices of options, with their diagnostics.
+
+if TYPE_CHECKING:
+    from gpusched_dsl.language.checking.statement_memo import StatementMemo
+
 ModelKey: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
 CheckedModels: TypeAlias = dict[ModelKey, tuple[CheckedModel | None, tuple[Diagnostic, ...]]]
-StatementMemos: TypeAlias = dict[ModelKey, StatementMemo]
+StatementMemos: TypeAlias = "dict[ModelKey, StatementMemo]"
 
 
 class Workspace(Struct):
