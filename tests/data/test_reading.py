@@ -78,7 +78,7 @@ def test_a_file_is_read_once_for_all_its_items(tmp_path: Path, monkeypatch: pyte
     reader = FileReader(Path("/nowhere"))
     reader.expect(givens)
     calls = []
-    import gpusched_dsl.data.sources.reader as reading
+    import gpusched_dsl.data.sources.tables as reading
 
     original = reading.read_data_file
     monkeypatch.setattr(reading, "read_data_file", lambda *a: calls.append(a) or original(*a))

@@ -16,7 +16,6 @@ from gpusched_dsl.ir.matrix import Matrix
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Tolerances
-from gpusched_dsl.solving import acceptance as accepting
 from gpusched_dsl.solving import aggregated as folding
 from gpusched_dsl.solving import polishing, repair
 from gpusched_dsl.solving.acceptance import Acceptance
@@ -64,8 +63,8 @@ def slow_attempts(monkeypatch: pytest.MonkeyPatch, asked: list[float]) -> None:
         asked.append(options.time_limit)
         time.sleep(options.time_limit)
 
-    monkeypatch.setattr(accepting, "polish", attempt)
-    monkeypatch.setattr(accepting, "repair", attempt)
+    monkeypatch.setattr(polishing, "polish", attempt)
+    monkeypatch.setattr(repair, "repair", attempt)
 
 
 @pytest.mark.parametrize("reason", ["time", "interrupt"])
