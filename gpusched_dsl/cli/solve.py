@@ -164,6 +164,9 @@ class _Announcer(ProgressListener):
             sizes.append(size_text(aggregated.quotient.full_size))
             if not self.method.is_policy:
                 sizes.append(f"with {aggregated.quotient.root} aggregated: {size_text(aggregated.problem)}")
+        elif built.shares_of is not None:
+            jobs = len(built.instance.store.universes[built.shares_of].labels)
+            sizes.append(f"share by share of {jobs:,} elements of {built.shares_of}")
         elif not self.method.is_policy:  # for a policy the complete problem is never grounded
             sizes.append(size_text(built.problem))
         self.announce(scenario_title(built.scenario.model.name, built.scenario.name), *sizes)

@@ -49,6 +49,7 @@ class Built(Struct, frozen=True, eq=False):
     """A scenario as a problem, with its data and inputs. Building took `seconds`.
 
     If interchangeable elements were aggregated (`aggregated`), the problem of all elements is grounded on demand.
+    With `shares_of`, it is to be solved share by share of the elements of that set, and there is no problem.
     """
 
     scenario: CheckedScenario
@@ -62,6 +63,7 @@ class Built(Struct, frozen=True, eq=False):
     settings: Mapping[str, str] = field(default_factory=dict)
     workspace: Workspace | None = None
     replaced: Mapping[str, Sequence[DataChunk]] | None = None
+    shares_of: str | None = None
 
     def check_with(self, settings: Mapping[str, str]) -> CheckedScenario:
         """Check the same scenario with additional settings; raise DiagnosticError as `check_solvable` does."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from gpusched_dsl.compiling.build import Built, with_counts, with_problem
 from gpusched_dsl.compiling.passes.names import allows_aggregation
@@ -17,6 +17,7 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.workspace import Workspace
 from gpusched_dsl.solving.built import solve_built
 from gpusched_dsl.solving.methods import method_named
+from gpusched_dsl.solving.shares.choice import shares_root
 from gpusched_dsl.solving.solution import Solution
 from gpusched_dsl.workflows.warm_start import Start, with_plan
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
@@ -116,6 +117,9 @@ class SolverMethod:
         return left
 
     def with_problem(self, built: Built, options: SolveOptions, clock: Deadline) -> Built:
+        root = None if self.relax else shares_root(built, self.backend, options)
+        if root is not None:
+            return structs.replace(built, shares_of=root)
         return with_problem(built, aggregated=not self.relax and allows_aggregation(options.without))
 
     def solve(
@@ -131,6 +135,14 @@ class SolverMethod:
 
             return solve_relaxed(built.problem, self.backend(), options, monitor), ()
         given_start = start or Start()
+        if built.shares_of is not None:
+            from gpusched_dsl.solving.shares.solve import solve_by_shares_if_suitable  # loads SciPy
+
+            if given_start.entries is None and before is None:
+                found = solve_by_shares_if_suitable(built, built.shares_of, self.backend(), options, monitor)
+                if found is not None:
+                    return with_plan(found, given_start.plan, built), ()
+            built = with_problem(built, aggregated=allows_aggregation(options.without))
         solved, warnings = solve_built(built, self.backend(), options, given_start.entries, monitor, before)
         return with_plan(solved, given_start.plan, built), warnings
 

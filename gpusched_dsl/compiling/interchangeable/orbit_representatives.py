@@ -55,11 +55,18 @@ Scope = frozenset[IndexVar]
 
 
 class Representing:
-    """Rewrites the declarations of one model for one of its sets."""
+    """Rewrites the declarations of one model for one of its sets.
 
-    def __init__(self, model: CheckedModel, root: str) -> None:
+    `representatives` names the set that takes its place in sums, `members` the parameter with how many elements each
+    of these stands for, None where each stands for itself alone.
+    """
+
+    def __init__(
+        self, model: CheckedModel, root: str, representatives: str = REPRESENTATIVES, members: str | None = MEMBERS
+    ) -> None:
         self.model = model
         self.root = root
+        self.representatives, self.members = representatives, members
         self.lets: dict[str, CheckedLet] = {}
         self._sums: dict[str, Span | None] = {}  # where a let sums over elements that none of its indices names
 
@@ -112,7 +119,7 @@ class Representing:
             own_variables = [v for v in iterator.variables if v in variables]
             is_root_set = isinstance(iterator.domain, NamedSet) and iterator.domain.name == self.root
             if own_variables and is_root_set:
-                named = NamedSet(span=iterator.domain.span, types=iterator.domain.types, name=REPRESENTATIVES)
+                named = NamedSet(span=iterator.domain.span, types=iterator.domain.types, name=self.representatives)
                 iterator = structs.replace(iterator, domain=named)
             elif own_variables:
                 conditions += [self._is_representative(v) for v in own_variables]
@@ -121,7 +128,7 @@ class Representing:
 
     def _is_representative(self, variable: IndexVar) -> TypedExpr:
         element = IndexRef(span=variable.span, type=variable.type, variable=variable)
-        named = NamedSet(span=variable.span, types=(variable.type,), name=REPRESENTATIVES)
+        named = NamedSet(span=variable.span, types=(variable.type,), name=self.representatives)
         return Membership(span=variable.span, type=Numeric(), element=(element,), domain=named)
 
     # --- expressions -------------------------------------------------------------------------------------------------
@@ -189,9 +196,11 @@ class Representing:
             raise Obstacle(f"a sum over pairs of elements of `{self.root}`", node.span)
         (variable,) = free
         self._summed_at = node.span
-        index = IndexRef(span=variable.span, type=variable.type, variable=variable)
-        members = ParamRef(span=node.span, type=Numeric(), name=MEMBERS, subscripts=(index,))
         body = self._rewrite(node.body, scope | own)
+        if self.members is None:
+            return structs.replace(node, indexing=self._restrict(node.indexing, free), body=body)
+        index = IndexRef(span=variable.span, type=variable.type, variable=variable)
+        members = ParamRef(span=node.span, type=Numeric(), name=self.members, subscripts=(index,))
         weighted = Arithmetic(span=node.span, type=node.type, decision=True, op="*", left=members, right=body)
         return structs.replace(node, indexing=self._restrict(node.indexing, free), body=weighted)
 

@@ -39,9 +39,11 @@ class FileLimits(Struct, frozen=True):
 
     @classmethod
     def within(cls, memory: int, *, allow_outside: bool) -> FileLimits:
-        """Return the usual limits, none of them above the memory limit."""
+        """Return the usual limits, none of them above the memory limit; a larger limit than the usual raises all."""
         usual = cls()
-        return cls(usual.file_bytes, min(usual.decoded_bytes, memory), allow_outside, memory)
+        file_bytes = max(usual.file_bytes, memory * usual.file_bytes // usual.memory)
+        decoded_bytes = max(usual.decoded_bytes, memory * usual.decoded_bytes // usual.memory)
+        return cls(file_bytes, min(decoded_bytes, memory), allow_outside, memory)
 
     def allow(self, needed: int, name: str) -> None:
         """Raise Unreadable (GSM2007) if reading a file needs more bytes than allowed; nothing is allocated before."""
