@@ -1,4 +1,4 @@
-"""Each move of local search compiles with the installed version of Numba. Other quick tests run it as plain Python."""
+"""Each move of local search compiles with the installed version of Numba. Quick tests run it as plain Python."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gpusched_dsl.policies.rules import MOVE_CODES
 pytest.importorskip("numba")
 
 
+@pytest.mark.slow
 def test_each_move_compiles(tmp_path: Path) -> None:
     more = {"PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_OPT": "0"}
     environment = {name: value for name, value in os.environ.items() if name != "GSDSL_PYTHON_KERNELS"} | more
