@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, did_you_mean
@@ -15,6 +14,8 @@ from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.language.entry_points import entry_points
 
 if TYPE_CHECKING:  # the names of backends must not cost the import of NumPy
+    from importlib.metadata import EntryPoint
+
     from gsdsl_backends.protocol import Backend
 
 GROUP = "gpusched_dsl.backends"
@@ -35,6 +36,8 @@ CONCURRENT_MODULE = "gpusched_dsl.solving.concurrent.backend"
 @cache
 def _known_backends() -> dict[str, EntryPoint]:
     """Our own backends, and those of other packages."""
+    from importlib.metadata import EntryPoint
+
     return {name: EntryPoint(name, value, GROUP) for name, value in BUILT_IN.items()} | entry_points(GROUP)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from functools import cache
 
 from gpusched_dsl.compiling.passes.steps import QUADRATIC_OBJECTIVE
@@ -14,6 +13,8 @@ from gsdsl_backends.protocol import Capabilities
 
 @cache
 def _versions() -> dict[str, str]:
+    import importlib.metadata
+
     return {"HiGHS": QuietHighs().version(), "highspy": importlib.metadata.version("highspy")}
 
 
