@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from gpusched_dsl.language.text.counting import count_text
 from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -21,6 +20,7 @@ from gpusched_dsl.ir.domains import TupleDomain
 from gpusched_dsl.language.checked import NamedSet, Numeric
 from gpusched_dsl.language.checked_policy import ARRIVED, CheckedPolicy, has_job_fact
 from gpusched_dsl.language.checking.conversion import unit_in
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.language.units import number_factor
 from gpusched_dsl.online.replay.eligibility import chooses_nodes, rules_of
 from gpusched_dsl.online.replay.queue_order import NoOneOrder, queue_order
