@@ -13,6 +13,7 @@ from msgspec import structs
 from gpusched_dsl.ir.solver_result import Status
 from gpusched_dsl.ir.tolerances import ALLOWED_LOSS
 from gpusched_dsl.solving.solution import Solution
+from gpusched_dsl.solving.stepped_bound import stepped_bound
 
 
 def settle_status(solved: Solution) -> Solution:
@@ -23,7 +24,13 @@ def settle_status(solved: Solution) -> Solution:
     """
     if len(solved.objectives) != 1 or solved.point is None or solved.objectives[0].gap is None:
         return solved
-    gap, only = solved.objectives[0].gap, solved.objectives[0]
+    only = solved.objectives[0]
+    if solved.is_integral and only.value is not None and only.bound is not None:
+        only = structs.replace(only, bound=stepped_bound(solved.problem, only.value, only.bound))
+        solved = replace(solved, objectives=(only,))
+    gap = only.gap
+    if gap is None:
+        return solved
     requested = solved.options.gap
     if solved.status is Status.LIMIT and gap <= requested and solved.is_integral and not solved.contradictions:
         return replace(

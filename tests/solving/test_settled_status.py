@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from building import at_most, maximize, problem
+from building import at_least, at_most, maximize, minimize, problem
 from drafts import Draft
 from scripted import Scripted
 
@@ -22,11 +22,32 @@ def knapsack() -> Problem:
 
 @pytest.mark.parametrize(("gap", "status"), [(1e-3, Status.OPTIMAL), (1e-5, Status.LIMIT)])
 def test_a_time_limit_within_the_gap_is_optimal(gap: float, status: Status) -> None:
-    stopped = SolverResult(Status.LIMIT, np.array([1.0, 1.0]), 1001.0, 1001.1, reason="time")
+    stopped = SolverResult(Status.LIMIT, np.array([1.0, 1.0]), 1001.0, 1002.1, reason="time")
     options = SolveOptions(gap=gap, heuristic="off")
     solved = solve_problem(knapsack(), Scripted(stopped), options)
     assert (solved.status, solved.objectives[0].status) == (status, status)
     assert solved.reason == ("" if status is Status.OPTIMAL else "time")
+
+
+@pytest.mark.parametrize(("sense", "bound", "settled"), [
+    ("maximize", 1001.9, 1001.0), ("maximize", 1001.1, 1001.0), ("maximize", 1002.4, 1002.0),
+    ("maximize", 1002.0, 1002.0),
+    ("maximize", 1002.0 - 1e-5, 1002.0 - 1e-5), ("minimize", 1000.3, 1001.0), ("minimize", 999.2, 1000.0),
+])  # fmt: skip
+def test_a_bound_between_two_values_is_rounded(sense: str, bound: float, settled: float) -> None:
+    rows = [at_most(2, 1, 1) if sense == "maximize" else at_least(2, 1, 1)]
+    stated = maximize(1000, 1) if sense == "maximize" else minimize(1000, 1)
+    whole = problem(stated, columns=2, rows=rows, upper=2, integer=True)
+    stopped = SolverResult(Status.LIMIT, np.array([1.0, 1.0]), 1001.0, bound, reason="time")
+    solved = solve_problem(whole, Scripted(stopped), SolveOptions(gap=0.0, heuristic="off"))
+    assert solved.bound == settled
+    assert solved.status is (Status.OPTIMAL if settled == 1001.0 else Status.LIMIT)
+
+
+def test_a_bound_on_continuous_columns_stays() -> None:
+    parts = problem(maximize(1000, 1), columns=2, rows=[at_most(2, 1, 1)], upper=2, integer=[0])
+    stopped = SolverResult(Status.LIMIT, np.array([1.0, 1.0]), 1001.0, 1001.9, reason="time")
+    assert solve_problem(parts, Scripted(stopped), SolveOptions(gap=0.0, heuristic="off")).bound == 1001.9
 
 
 def newsvendor() -> Problem:

@@ -11,6 +11,7 @@ from gpusched_dsl.ir.solver_result import SolverResult, Status
 from gpusched_dsl.ir.verify import Violation, objective_value, verify
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic, Severity
 from gpusched_dsl.solving.primal.budget import MOST_SECONDS, HeuristicBudget
+from gpusched_dsl.solving.stepped_bound import stepped_bound
 from gsdsl_backends.interrupt import Control, CtrlC
 from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 
@@ -221,6 +222,8 @@ def _search(
         search_options = structs.replace(options, extra={}, time_limit=None)
         search = Search(problem, backend, search_options, budget, mip_start.point, solves_parts)
         found = search.run()
+    if found.objective is not None and found.bound is not None:
+        found.bound = stepped_bound(problem, found.objective, found.bound)
     proved = found.point is not None and found.gap <= options.gap
     relaxation = None if backend.capabilities.proves else search.relaxation
     return MipStart(

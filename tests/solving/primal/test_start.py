@@ -201,16 +201,16 @@ def limit(values: tuple[float, ...] | None, objective: float | None, bound: floa
 @pytest.mark.parametrize(
     ("answer", "objective", "bound"),
     [
-        (limit(None, None, None), 16.0, 23.0),  # nothing of its own
-        (limit((1, 1, 0), 16.0, 30.0), 16.0, 23.0),  # a weaker bound
-        (limit((1, 0, 0), 6.0, 22.5), 16.0, 22.5),  # a worse point
-        (limit((0, 1, 1), 22.0, 22.5), 22.0, 22.5),  # better in both
+        (limit(None, None, None), 16.0, 24.0),  # nothing of its own
+        (limit((1, 1, 0), 16.0, 30.0), 16.0, 24.0),  # a weaker bound
+        (limit((1, 0, 0), 6.0, 22.5), 16.0, 22.0),  # a worse point; all values are even
+        (limit((0, 1, 1), 22.0, 22.5), 22.0, 22.0),  # better in both
     ],
 )
 def test_a_limit_gives_the_better_point_and_bound(
     answer: SolverResult, objective: float, bound: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = MipStart(np.array([1.0, 1.0, 0.0]), 16.0, 23.0, seconds=1.5)
+    found = MipStart(np.array([1.0, 1.0, 0.0]), 16.0, 24.0, seconds=1.5)
     monkeypatch.setattr(beginning, "_search", lambda *given: found)
     monkeypatch.setattr(beginning, "_search_is_wanted", lambda *given: True)
     solved = solve_problem(KNAPSACK, Scripted(answer))
