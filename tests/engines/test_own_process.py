@@ -50,4 +50,4 @@ finally:
 
 def test_the_command_collects_rarely() -> None:
     done = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.splitlines()[-1] == "100000 50 50"
+    assert done.stdout.splitlines()[-1] == "200000 25 50"
