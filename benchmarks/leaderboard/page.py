@@ -128,7 +128,7 @@ def render(tracks: Sequence[Track], entries: Sequence[Entry], frozen: dict[str, 
         members = [track for track in tracks if track.family == family]
         if members:
             parts.append(f"## {title}\n\n{_scores(members, entries, board)}")
-    parts += [_origins(entries, board), _text("enter"), _text("refresh").format(minutes=minutes)]
+    parts += [_origins(entries, board), _text("choices"), _text("enter"), _text("refresh").format(minutes=minutes)]
     return "\n".join(parts)
 
 

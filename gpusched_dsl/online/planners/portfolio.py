@@ -103,7 +103,7 @@ class PortfolioPlanner:
         if request.outlook is None:
             raise portfolio_without_run(self.policy)
         if request.seconds is None:
-            request.outlook.limit_effort(SECONDS_OF_PLAN / 2)  # the other half is for mixtures and variations
+            request.outlook.limit_effort(SECONDS_OF_PLAN)
         compares = not self._awaits_arrivals(request, request.outlook)
         leader = 0 if compares else self._leader(request, request.outlook, began)
         found = self._candidates(request, began, compares=compares, leader=leader)
@@ -141,9 +141,12 @@ class PortfolioPlanner:
         Each member is simulated alone from the first arrival on, with the jobs that have arrived so far and no others,
         to the end of all of them. So with the last arrival the least of these costs is that of the best member. They
         are computed anew when the number of jobs has grown by a tenth, for the first so many jobs. Another member than
-        the first must cost less by more than 1 / n of n jobs, as a few jobs say little. The first one leads if a member
-        cannot be simulated.
+        the first must cost less by more than 1 / n of n jobs, as a few jobs say little. The first one leads while most
+        jobs have not ended, as then these costs depend on what will arrive, and if a member cannot be simulated, or not
+        all of them in time.
         """
+        if 2 * outlook.ended() < outlook.arrived():
+            return 0
         count = int(RATIO ** int(np.log(max(outlook.arrived(), 1) + 0.5) / np.log(RATIO)))
         if self._led[0] == count:
             return self._led[1]
@@ -160,8 +163,8 @@ class PortfolioPlanner:
         except StoppedEarly as stopped:
             if stopped.reason == INTERRUPT:
                 raise
-            self._led = (count, self._led[1])
-            return self._led[1]
+            self._led = (count, 0)  # a leader of few jobs may be the worst one of many
+            return 0
         best, column = min(range(len(costs)), key=lambda member: costs[member]), 1 if costs[0].money else 2
         is_clear = costs[best].stuck < costs[0].stuck or costs[best][column] < costs[0][column] * (1 - 1 / count)
         self._led = (count, best if is_clear else 0)
@@ -222,6 +225,8 @@ class PortfolioPlanner:
             with limit(rest):
                 known, drawn = self._futures(request)
                 judges = drawn if len(drawn) > 1 else [known]
+                if request.seconds is None:  # the other half is for mixtures and variations
+                    outlook.limit_effort(SECONDS_OF_PLAN / 2)
                 of_best = NOTHING_KNOWN
                 least, costs = 0, list[Floats]()
                 try:

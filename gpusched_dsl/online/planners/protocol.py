@@ -108,6 +108,10 @@ class Outlook(Protocol):
         """Return how many jobs have arrived so far."""
         ...
 
+    def ended(self) -> int:
+        """Return how many of them have ended."""
+        ...
+
     def cost(self, values: PlanValues, planner: Planner, future: SimulatedFuture) -> FutureCost:
         """Simulate a plan, in codes of the instance of the request, with all later plans by `planner`.
 

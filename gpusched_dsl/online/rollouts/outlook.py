@@ -75,6 +75,10 @@ class RunOutlook:
         """Return how many jobs have arrived so far."""
         return int(np.count_nonzero(self.loop.world.status != FUTURE))
 
+    def ended(self) -> int:
+        """Return how many of them have ended."""
+        return self.arrived() - len(self.loop.world.present())
+
     def cost(self, values: PlanValues, planner: Planner, future: SimulatedFuture) -> FutureCost:
         """Simulate a plan with all later plans by `planner`; see `Outlook`."""
         light = self._light(planner, future)
