@@ -54,6 +54,11 @@ class HeuristicBudget:
         """Report to the monitor of the search itself."""
         self._monitor.progress(SolverProgress(self.seconds, objective, bound))
 
+    def longer(self, factor: float) -> HeuristicBudget:
+        """Return a budget of this many times the seconds, from the same beginning."""
+        rest = max(0.0, self._seconds * factor - self.seconds)
+        return HeuristicBudget(rest, self._monitor, lambda: self.stop_requested)
+
     def share(self, part: float) -> HeuristicBudget:
         """Return a budget for a part of the remaining time."""
         return HeuristicBudget(self.remaining_seconds * part, StopMonitor(lambda: self.stop_requested))

@@ -27,6 +27,7 @@ from gsdsl_backends.protocol import Backend, SolveOptions
 # relaxation (less while there is no point), for each way of fixing from there.
 BLIND, RELAXATION, RELAXATION_FIRST, DIVE = 0.3, 0.7, 0.5, 0.4
 ANY_POINT = 0.8  # of what is left after all of these without a point
+FIRST_FIT = 3.0  # times the budget, for a packing: its point costs little, and from a bad one a solver does not get far
 BLIND_ENDS = 16  # dead ends after which a first point is left to the relaxation
 EPSILON = 1e-6
 GOOD = 0.1  # the gap at which a first point is good enough
@@ -102,6 +103,8 @@ class Search:
 
     def _fit_first(self) -> None:
         """Compute a first point of a packing by first fit decreasing; columns that are then free cost little."""
+        budget = self.budget
+        self.budget = budget.longer(FIRST_FIT)
         cheap = np.where(self.costs < 0, self.problem.upper, self.problem.lower)
         cheap = np.clip(np.where(np.isfinite(cheap), cheap, 0.0), -FAR, FAR)
         for columns, values in first_fits(self.problem, self.rows):
@@ -109,6 +112,9 @@ class Search:
             targets[columns] = values
             order = np.concatenate((columns, np.setdiff1d(self.integers, columns)))
             self._fix(order, targets, len(columns), BLIND, BLIND_ENDS)
+            if self.incumbent.point is not None:
+                self.budget = budget
+        self.budget = budget
 
     def _fix_by_costs(self, down: Ints, up: Ints, share: float = BLIND) -> None:
         """Compute a first point by costs and locks only, for the case that the relaxation takes too long."""

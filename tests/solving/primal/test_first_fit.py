@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from projects import grounded
 
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.verify import verify
+from gpusched_dsl.solving.primal import budget as budget_module
+from gpusched_dsl.solving.primal import search as search_module
 from gpusched_dsl.solving.primal.budget import HeuristicBudget
 from gpusched_dsl.solving.primal.first_fit import first_fits
 from gpusched_dsl.solving.primal.rows import rows_of
@@ -96,3 +100,21 @@ def test_a_large_packing_begins_from_it() -> None:
     assert found.objective is not None
     assert verify(problem, found.point).feasible
     assert found.objective <= sum(any(row[n] for row in expected) for n in range(110))
+
+
+def test_a_slow_fit_is_still_the_first_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget of one second, of which the fit takes two; after three there is no point."""
+    problem, now = packing(drawn(Random(5), 12), 30), [0.0]
+    monkeypatch.setattr(budget_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def objective(seconds: float) -> float | None:
+        def slow(*given: Any) -> Any:
+            now[0] += seconds
+            return first_fits(*given)
+
+        monkeypatch.setattr(search_module, "first_fits", slow)
+        now[0] = 0.0
+        return Search(problem, backend("highs"), SolveOptions(), HeuristicBudget(1.0), None, True).run().objective
+
+    assert objective(2.0) is not None
+    assert objective(3.5) is None
