@@ -74,3 +74,10 @@ def test_a_root_is_read_at_the_end_of_its_domain() -> None:
     assert truth(Power(*one, exponents=np.array([2.0])), -0.5) == 0.25
     assert np.isnan(truth(Unary(*one, function="log"), -1e-12))
     assert truth(Unary(*one, function="log"), 0.0) == -INF
+
+
+def test_only_powers_that_grow_towards_zero_have_no_value_there() -> None:
+    one = (np.array([1], dtype=np.int32), unary_starts(1), _times(1.0))
+    for exponent, without in ((-0.5, True), (0.5, False), (-1.0, False)):
+        power = Power(*one, exponents=np.array([exponent]))
+        assert power.entries_without_value(np.array([0.0])).tolist() == [without], exponent

@@ -65,7 +65,7 @@ def mutants(source: bytes, path: str) -> Iterator[Mutant]:
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
-    def place(node: ast.expr) -> tuple[int, int]:
+    def place(node: ast.expr | ast.stmt) -> tuple[int, int]:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
@@ -77,10 +77,10 @@ def mutants(source: bytes, path: str) -> Iterator[Mutant]:
             yield Mutant(path, node.lineno, function, start, end, text, was)
 
 
-def _changes(tree: ast.Module) -> Iterator[tuple[int, ast.expr, str]]:
-    """The function around each place, the expression, and what it becomes."""
+def _changes(tree: ast.Module) -> Iterator[tuple[int, ast.expr | ast.stmt, str]]:
+    """The function around each place, the expression or statement, and what it becomes."""
 
-    def visit(node: ast.AST, function: int) -> Iterator[tuple[int, ast.expr, str]]:
+    def visit(node: ast.AST, function: int) -> Iterator[tuple[int, ast.expr | ast.stmt, str]]:
         if isinstance(node, ast.FunctionDef):
             function = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             for statement in node.body:
@@ -96,6 +96,8 @@ def _changes(tree: ast.Module) -> Iterator[tuple[int, ast.expr, str]]:
             return
         if function and isinstance(node, ast.expr):
             yield from ((function, node, text) for text in _replacements(node))
+        if function:
+            yield from ((function, *change) for change in _omissions(node))
         for child in ast.iter_child_nodes(node):
             yield from visit(child, function)
 
@@ -125,6 +127,20 @@ def _replacements(node: ast.expr) -> Iterator[str]:
             other = ast.unparse(function).removesuffix(name) + CALLS[name]
             given = [ast.unparse(a) for a in arguments] + [f"{k.arg}={ast.unparse(k.value)}" for k in keywords if k.arg]
             yield f"{other}({', '.join(given)})"
+
+
+def _omissions(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+    """Conditions negated; statements, values to return and arguments by name left out."""
+    match node:
+        case ast.If(test=condition) | ast.While(test=condition):
+            yield condition, f"not {_inner(condition)}"
+        case ast.Return(ast.expr()):
+            yield node, "return None"
+        case ast.Expr(ast.Call()) | ast.AugAssign() | ast.Continue():
+            yield node, "pass"
+        case ast.Call(keywords=[*_, ast.keyword(str())]):
+            last = node.keywords[-1]
+            yield node, ast.unparse(ast.Call(node.func, node.args, [k for k in node.keywords if k is not last]))
 
 
 def _inner(node: ast.expr) -> str:
