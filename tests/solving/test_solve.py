@@ -407,7 +407,7 @@ def test_seed_and_threads_are_accepted(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_solvers_are_silent(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     solve_problem(many_knapsacks(40, 5), name, SolveOptions(time_limit=2.0))
-    solve_problem(KNAPSACK, name, start=np.array([5.0, 5.0, 5.0]))
+    assert solve_problem(KNAPSACK, name, start=np.array([5.0, 5.0, 5.0])).objective == 22
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err == ""

@@ -164,6 +164,18 @@ def test_results_that_can_only_be_whole_are_marked() -> None:
     assert not found[fractional].any()
 
 
+def test_definitions_bound_their_results_without_rows() -> None:
+    draft = Draft()
+    x, y = draft.columns("x", 2, -2, 3)
+    (product,) = draft.product("p", [[x, y]])
+    (largest,) = draft.largest("m", [[product, {None: 1}]])
+    draft.rows("r", [(0, {x: 1}, 1)])
+    bounds = bounds_within(draft.problem())
+    assert (bounds.lower[product], bounds.upper[product]) == (-6, 9)
+    assert (bounds.lower[largest], bounds.upper[largest]) == (1, 9)
+    assert (bounds.lower[x], bounds.upper[x]) == (-2, 3)
+
+
 # --- any feasible point ----------------------------------------------------------------------------------------------
 
 

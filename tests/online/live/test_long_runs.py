@@ -83,6 +83,7 @@ def test_random_events_of_every_kind(method: str, seed: int, tmp_path: Path, mon
     """Labels come again after their jobs were forgotten, values change, events are refused and taken back."""
     lines = events(seed, 60)
     expected = live(lines, tmp_path, method)
+    assert len(expected) > len(lines)
     monkeypatch.setattr(forgetting, "KEPT", 1)
     found = live(lines, tmp_path, method)
     assert [_without_seconds(r) for r in found] == [_without_seconds(r) for r in expected]
