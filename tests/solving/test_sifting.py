@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from choice_programs import random_program
 
 from gpusched_dsl.ir.problem import Problem
-from gpusched_dsl.ir.solver_result import Status, relative_gap
+from gpusched_dsl.ir.solver_result import SolverResult, Status, relative_gap
 from gpusched_dsl.ir.verify import objective_value, verify
 from gpusched_dsl.solving import sifting
 from gpusched_dsl.solving.primal import start as starts
 from gpusched_dsl.solving.sifting import sift
 from gpusched_dsl.solving.solve import solve_problem
 from gsdsl_backends.highs.backend import HighsBackend
-from gsdsl_backends.protocol import SolveOptions, SolverProgress
+from gsdsl_backends.protocol import Backend, SolveOptions, SolverProgress
 
 HIGHS = HighsBackend()
 GAP = 0.05
@@ -114,3 +115,18 @@ def test_a_stop_ends_it() -> None:
 def test_other_problems_are_left_to_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sifting, "LEAST_PER_CHOICE", 8)
     assert sift(with_integers(5, "minimize"), HIGHS, SolveOptions(), None, None) is None
+
+
+@pytest.mark.parametrize("limit", [None, 50.0])
+def test_parts_get_the_time_that_is_left(limit: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float | None] = []
+    solve_part = sifting.solve_part
+
+    def noted(backend: Backend, part: Problem, options: SolveOptions, *others: Any) -> SolverResult:
+        given.append(options.time_limit)
+        return solve_part(backend, part, options, *others)
+
+    monkeypatch.setattr(sifting, "solve_part", noted)
+    assert sift(with_integers(5, "minimize"), HIGHS, SolveOptions(time_limit=limit), None, None) is not None
+    assert given
+    assert all(left is None if limit is None else left is not None and 0 < left <= limit for left in given)

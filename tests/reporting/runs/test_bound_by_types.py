@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpusched_dsl.online.bounds.node_types import LagrangianOfTypes, by_types
-from gpusched_dsl.online.bounds.time_indexed import bins_of, time_indexed_bound
+from gpusched_dsl.online.bounds.time_indexed import Lagrangian, bins_of, time_indexed_bound
 from gpusched_dsl.online.bounds.timed_jobs import TimedJobs, possible, undominated
 
 
@@ -115,3 +115,12 @@ def test_a_type_that_another_one_dominates_is_left_out() -> None:
     assert typed is not None
     assert typed.pool.tolist() == [0, 1]
     assert typed.capacity.tolist() == [1.0, 1.0]
+
+
+def test_capacity_without_limit_is_not_priced() -> None:
+    """The last bin never ends: its price stays 0."""
+    jobs = two(4.0)
+    lagrangian = Lagrangian(jobs, bins_of(jobs, 8))
+    assert 0 < lagrangian.limited.sum() < lagrangian.limited.size
+    assert (lagrangian.scale[~lagrangian.limited] == 0).all()
+    assert (lagrangian.scale[lagrangian.limited] > 0).all()
