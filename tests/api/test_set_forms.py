@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from found_codes import raises_code
 
 import gpusched_dsl as gs
 
@@ -161,7 +162,7 @@ def test_an_array_follows_the_set() -> None:
     assert model.resolve()["rh"].rows() == [("j3", 1.0), ("j1", 2.0), ("j2", 3.0)]
     model.set("J", ["j1"])
     model.set("P", [])
-    with pytest.raises(gs.DataError, match="has 3 values, but `J` has 1 element"):
+    with raises_code("GSM2116", "3", "J", "1"):
         model.resolve()
     model.set("h", np.array([4.0]))
     assert model.resolve()["rh"].rows() == [("j1", 4.0)]

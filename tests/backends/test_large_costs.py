@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from found_codes import message_values
 
 import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -27,7 +28,7 @@ def test_the_cost_that_a_solver_cannot_take_is_named(backend: str, code: str) ->
     """The largest coefficient of a row, 1, was named."""
     finding = refusal(HUGE, backend)
     assert finding.code == code
-    assert "the largest number is 1e+21, of `x` in the objective" in finding.notes[-1]
+    assert {"1e+21", "x"} <= set(message_values(finding.notes[-1]))
 
 
 def test_a_problem_whose_points_all_cost_too_much_is_not_infeasible() -> None:

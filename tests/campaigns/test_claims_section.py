@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from campaign_records import GRID, gain_of, made
+from found_codes import raises_code
 from page_reader import seen
 
 from gpusched_dsl.campaigns.claims.section import claims_file, claims_sections
@@ -299,5 +300,5 @@ def test_the_unit_of_a_claim_is_that_of_its_measure(
     if used is None:
         assert sections_of(tmp_path, text)
     else:
-        with pytest.raises(DiagnosticError, match=rf"`unit` is `{unit}`, but `{measure}` is in `{re.escape(used)}`"):
+        with raises_code("GSM5313", "unit", unit, measure, used):
             sections_of(tmp_path, text)

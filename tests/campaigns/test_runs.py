@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from campaign_files import CAMPAIGN, FILES, MODEL, SCENARIOS, plan_of, results_of, run_in, write_files
+from found_codes import raises_code
 
 import gpusched_dsl as gs
 from gpusched_dsl.campaigns import execute
@@ -41,10 +42,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(base: Path, tmp_path: Path) -> Path:
     """A copy of it."""
     return Path(shutil.copytree(base, tmp_path / "copy"))
-
-
-def refused(code: str) -> pytest.RaisesExc[DiagnosticError]:
-    return pytest.raises(DiagnosticError, match=code)
 
 
 def test_results_are_those_of_single_solves(base: Path) -> None:
@@ -98,11 +95,11 @@ def test_columns_of_texts_may_be_measures(folder: Path) -> None:
     assert done.shown == ["seconds", "bound", "gain", "sold", "used"]
     assert "ended" not in table.columns
     write_files(folder, {"campaign.gsm": CAMPAIGN.replace("measure gain", "measure ended, gain")})
-    with refused("GSM1665"):
+    with raises_code("GSM1665"):
         plan_of(folder / "campaign.gsm")
     hidden = {"model.gsm": MODEL.replace("let used", "let gap"), "campaign.gsm": CAMPAIGN.replace("used", "gap")}
     write_files(folder, hidden)
-    with refused("GSM1661"):
+    with raises_code("GSM1661"):
         plan_of(folder / "campaign.gsm")
 
 
@@ -115,9 +112,9 @@ def test_some_runs_only(folder: Path) -> None:
     ]
     assert run_in(folder / "store", part).executed == 4
     assert pl.read_parquet(folder / "store" / RESULTS)["state"].to_list().count("missing") == 8
-    with refused("GSM5312"):
+    with raises_code("GSM5312"):
         plan.only({"size": ["5"]})
-    with refused("GSM5312"):
+    with raises_code("GSM5312"):
         plan.only({"method": ["cvxpy"]})
 
 
@@ -170,9 +167,9 @@ def test_texts_without_a_file(tmp_path: Path) -> None:
 
 
 def test_unknown_campaigns(base: Path) -> None:
-    with refused("GSM5311"):
+    with raises_code("GSM5311"):
         plan_of(base / "campaign.gsm", "Size")
-    with refused("GSM5311"):
+    with raises_code("GSM5311"):
         plan_of(base / "scenarios.gsm")
 
 
@@ -199,21 +196,21 @@ def test_stores_of_others_are_refused_and_not_touched(folder: Path, tmp_path: Pa
     plan = plan_of(folder / "campaign.gsm")
     header = folder / "store" / "store.json"
     header.write_text(json.dumps({"format": 99, "campaign": plan.name}))
-    with refused("GSM5302"):
+    with raises_code("GSM5302"):
         run_in(folder / "store", plan)
     header.write_text(json.dumps({"format": 1, "campaign": "Others"}))
-    with refused("GSM5303"):
+    with raises_code("GSM5303"):
         run_in(folder / "store", plan)
     header.write_text("{")
-    with refused("GSM5301"):
+    with raises_code("GSM5301"):
         run_in(folder / "store", plan)
     header.unlink()
     assert run_in(folder / "store", plan).executed == 0  # as the help says
-    with refused("GSM5301"):
+    with raises_code("GSM5301"):
         run_in(folder, plan)  # a folder with other files
-    with refused("GSM5301"):
+    with raises_code("GSM5301"):
         run_in(folder / "campaign.gsm", plan)
-    with refused("GSM5301"):
+    with raises_code("GSM5301"):
         Store(tmp_path / "nothing", plan.name, read_only=True)
     assert len(list((folder / "store" / "runs").glob("??/*.json"))) == 12
 
@@ -221,7 +218,7 @@ def test_stores_of_others_are_refused_and_not_touched(folder: Path, tmp_path: Pa
 def test_two_campaigns_on_one_store(folder: Path) -> None:
     plan = plan_of(folder / "campaign.gsm")
     with Store(folder / "store", plan.name):
-        with refused("GSM5304"):
+        with raises_code("GSM5304"):
             run_in(folder / "store", plan)
         assert len(Store(folder / "store", plan.name, read_only=True).read_all(plan.by_key)) == 12
     assert run_in(folder / "store", plan).executed == 0
@@ -243,7 +240,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     plan = plan_of(write_files(tmp_path))
     seen: list[CampaignProgress] = []
     first = run_in(tmp_path / "store", plan, tell=seen.append, stop=lambda: seen[-1].executed >= 4)
-    with Store(tmp_path / "store", plan.name) as store, full_disk(), refused("GSM5306"):
+    with Store(tmp_path / "store", plan.name) as store, full_disk(), raises_code("GSM5306"):
         store.put(next(iter(first.records.values())))
     assert not list((tmp_path / "store").rglob("*.part"))
     last = run_in(tmp_path / "store", plan)
@@ -267,7 +264,7 @@ def test_verification_names_what_changed(folder: Path) -> None:
     (only,) = changes()
     assert only.startswith("version `highspy` changed: 0.")
     lock.write_text("[]")
-    with refused("GSM5307"):
+    with raises_code("GSM5307"):
         changes()
 
 
@@ -293,7 +290,7 @@ def test_a_run_that_kills_its_worker_is_a_failure() -> None:
 
 
 def test_unknown_engines() -> None:
-    with refused("GSM5309"):
+    with raises_code("GSM5309"):
         choose_engine("spark")
 
 

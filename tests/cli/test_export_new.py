@@ -4,6 +4,7 @@ from pathlib import Path
 
 import highspy
 import pytest
+from found_codes import shows
 
 from gpusched_dsl.cli.starters import TEMPLATES, starter_files
 from gpusched_dsl.ir.json.codec import from_json
@@ -80,7 +81,7 @@ def test_terms_that_no_file_of_rows_can_say(gsdsl: Run, tmp_path: Path) -> None:
     model.write_text(TERMS.replace("y * x[1]", "y * y"))
     done = gsdsl("export", model, "--to", "lp", "--out", out)
     assert done.code == 1
-    assert "error[GSM3201]: `lp` does not support `y^2`" in done.err
+    assert shows(done.err, "GSM3201", "lp", "y^2")
     assert "export as JSON" in done.err
     assert not out.exists()
     assert gsdsl("export", model, "--to", "json", "--out", out).code == 0

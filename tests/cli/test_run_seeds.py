@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from found_codes import raises_code, shows
 from json_schemas import complaints, published
 
 import gpusched_dsl as gs
@@ -67,7 +68,7 @@ def test_a_method_that_is_refused_is_left_out_of_the_means(gsdsl: Run, noisy: Pa
     assert found.grid().columns[1].texts[1].strip() == "-"
     done = gsdsl("run", noisy, "--seeds", "3,4")
     assert (done.code, "means over seeds 3, 4" in done.out) == (0, True)
-    assert "a journal records one run" in gsdsl("run", noisy, "--seeds", "1,2", "--journal", "x").err
+    assert shows(gsdsl("run", noisy, "--seeds", "1,2", "--journal", "x").err, "GSM6002", "--journal", "--seeds")
     for wrong, words in (
         ("1.5", "`1.5` is not"),
         ("5..3", "the last one is smaller"),
@@ -94,7 +95,7 @@ def test_wrong_seeds_in_python(noisy: Path) -> None:
         with pytest.raises(gs.DiagnosticError, match="GSM4011") as caught:
             model.run(seeds=seeds)
         assert words in str(caught.value)
-    with pytest.raises(gs.DiagnosticError, match="journal"):
+    with raises_code("GSM6002", "journal", "seeds"):
         model.run(seeds=[1, 2], journal=noisy.with_suffix(".db"))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from found_codes import shows
 
 import gpusched_dsl as gs
 
@@ -118,7 +119,7 @@ def test_wrong_files(gsdsl: Run, pack: Path, tmp_path: Path, text: str, code: st
     (tmp_path / "set.csv").write_text(text)
     done = gsdsl("solve", pack, "--set-file", tmp_path / "set.csv")
     assert (done.code, f"error[{code}]" in done.err, words in done.err) == (1, True, True), done.err
-    assert "cannot read settings" in gsdsl("solve", pack, "--set-file", tmp_path / "none.csv").err
+    assert shows(gsdsl("solve", pack, "--set-file", tmp_path / "none.csv").err, "GSM6003", str(tmp_path / "none.csv"))
 
 
 def test_integer_keys_and_places_in_a_file(gsdsl: Run, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from binding_help import (
     scenario_span,
     told,
 )
+from found_codes import message_values
 
 from gpusched_dsl.data.chunks import ColumnChunk, FileOrigin, ValueChunk, label_chunk
 from gpusched_dsl.data.params import bind_param
@@ -78,7 +79,7 @@ def test_missing_values_are_counted_with_examples(tmp_path: Path) -> None:
     text = "job,type,x\nj1,v1,1\nj2,v2,\n"
     assert not bind_param(param(), PAIRS, [csv_chunk(tmp_path, text, ("job", "type"))], None, found).sound
     message, notes = only(found, "GSM2101", "scenario.gsm:2:1")
-    assert message == '`time` has no value for 5 of its 6 keys, such as `time["j1", "v2"]`'
+    assert message_values(message) == ("time", "5", "6", 'time["j1", "v2"]')
     cell = '`time["j2", "v2"]` (empty: a.csv:3, column x)'
     assert notes == ('`time["j2", "v1"]`', cell, '`time["j3", "v1"]`', "… and 1 more")
 
@@ -88,7 +89,7 @@ def test_an_empty_cell_is_shown_where_it_is(tmp_path: Path) -> None:
     chunk = csv_chunk(tmp_path, "job,x\nj1,1\nj2,\nj3,3\n", ("job",))
     assert not bind_param(param(), ALL_JOBS, [chunk], None, found).sound
     message, _ = only(found, "GSM2101", "a.csv:3, column x")
-    assert message == '`time["j2"]` has no value'
+    assert message_values(message) == ('time["j2"]',)
 
 
 def test_duplicate_keys_show_both_rows(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_duplicate_keys_show_both_rows(tmp_path: Path) -> None:
     text = "job,x\nj1,1\nj2,2\nj3,3\nj2,2\nj1,5\nj1,6\n"
     assert not bind_param(param(), ALL_JOBS, [csv_chunk(tmp_path, text, ("job",))], None, found).sound
     message, notes = only(found, "GSM2102", "a.csv:6, column x")
-    assert message == '2 values of `time` are given more than once, such as `time["j1"]`'
+    assert message_values(message) == ("2", "time", 'time["j1"]')
     assert str(next(iter(found)).secondary[0].place) == "a.csv:2, column x"
     assert notes == ('`time["j2"]` (a.csv:5, column x), first a.csv:3, column x',)
 
@@ -120,10 +121,10 @@ def test_keys_outside(tmp_path: Path) -> None:
         ("GSM2103", "a.csv:5, column job"),
     ]
     job, kind, combination = found
-    assert job.message == "`j4` is not an element of `Jobs`"
+    assert message_values(job.message) == ("j4", "Jobs")
     assert kind.help is not None
     assert "`v2`" in kind.help
-    assert combination.message == '2 keys are outside the index set of `time`, such as `time["j2", "v2"]`'
+    assert message_values(combination.message) == ("2", "time", 'time["j2", "v2"]')
     assert combination.notes == ('`time["j2", "v1"]` (a.csv:6, column job)',)
 
 
@@ -153,11 +154,11 @@ def test_wrong_values_are_told_by_kind_all_at_once(tmp_path: Path) -> None:
         ("GSM1007", "a.tsv:12, column x"),
     ]
     text_, nan, infinite, small = found
-    assert text_.message == "4 values of `time` are not numbers, such as `two`"
+    assert message_values(text_.message) == ("4", "time", "two")
     assert text_.notes[:2] == ("`3,5` (a.tsv:6, column x)", "`0x1` (a.tsv:10, column x)")
     assert nan.message.startswith("2 values")
     assert infinite.message.startswith("3 values")
-    assert small.message == "2 values of `time` are so small that they would be read as 0, such as `1e-999`"
+    assert message_values(small.message) == ("2", "time", "0", "1e-999")
     assert small.notes == ("`-.05E-400` (a.tsv:14, column x)",)
 
 

@@ -15,6 +15,7 @@ from binding_help import (
     param,
     scenario_span,
 )
+from found_codes import message_values
 
 from gpusched_dsl.data.params import ParamOrigin, bind_param
 from gpusched_dsl.data.ranges import report_failed_check, report_out_of_range
@@ -72,7 +73,7 @@ def test_bounds_of_derived_values_are_told_at_the_bound() -> None:
     found = Diagnostics()
     report_out_of_range(param(), ALL_JOBS, np.array([1.0, 2.0, -3.0]), 0.0, bound(">=", 0.0), None, found)
     message, _ = only(found, "GSM2109", "model.gsm:1:35")
-    assert message == '`time["j3"]` is -3, but must be >= 0'
+    assert message_values(message) == ('time["j3"]', "-3", "0")
 
 
 def a_check(names: tuple[str, ...], message: str | None) -> CheckedCheck:

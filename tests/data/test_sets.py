@@ -17,6 +17,7 @@ from binding_help import (
     scenario_span,
     told,
 )
+from found_codes import message_values
 
 from gpusched_dsl.data.chunks import ColumnChunk, label_chunk, literal_chunk
 from gpusched_dsl.data.params import bind_param
@@ -163,7 +164,7 @@ def test_tuple_set_findings(tmp_path: Path) -> None:
         ("GSM2110", "a.csv:6, column job"),
     ]
     unknown = list(found)[1]
-    assert unknown.message == "2 labels are not elements of `Jobs`, such as `j9`"
+    assert message_values(unknown.message) == ("2", "Jobs", "j9")
     assert unknown.notes == ("`j8` (a.csv:8, column job)", "3 rows are affected")
 
 

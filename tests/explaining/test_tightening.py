@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from found_codes import raises_code
 
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.passes import pipeline
@@ -99,5 +100,5 @@ def test_an_unknown_pass_is_told_with_the_known_ones() -> None:
         known = "these passes can be skipped: `whole_bounds`, `aggregation`, `all`"
         assert first.help == known
         assert second.help == f"did you mean `whole_bounds`?; {known}"
-        with pytest.raises(gs.DiagnosticError, match="must be a list of names of passes"):
+        with raises_code("GSM4011", "without", "'whole_bounds'"):
             run(without="whole_bounds")

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from found_codes import raises_code
 from live_windows import live as live_window
 from live_windows import longer, window_setup
 from live_windows import simulated as simulated_window
@@ -16,7 +17,6 @@ from online_texts import MACHINES, driver, setup
 from test_rollouts import compared
 from window_cases import drawn_window
 
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.history import stretches_of
 from gpusched_dsl.online.loops import events
 from gpusched_dsl.online.loops.branching import fork
@@ -139,7 +139,7 @@ def test_a_job_that_never_fits_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_clock_times_need_a_calendar() -> None:
-    with pytest.raises(DiagnosticError, match="states no calendar") as refused:
+    with raises_code("GSM1692", "At", at="replan at 9:00, 18:00 on weekdays;") as refused:
         setup(MACHINES + ONLY_AT + scenario(1, [(1.0, 1.0)], calendar=""), "At", "S")
     [diagnostic] = refused.value.diagnostics
     assert diagnostic.code == "GSM1692"

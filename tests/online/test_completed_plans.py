@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from found_codes import message_values
 from online_texts import MACHINES, ROLLING, driver
 
 import gpusched_dsl as gs
@@ -86,7 +87,7 @@ def test_a_plan_that_no_values_complete_is_told_once(tmp_path: Path) -> None:
     model = gs.load(tmp_path / "lamps.gsm")
     result = model.run(online="Lit", scenario="Three", method="SRPT", verify="none")
     [told] = [warning for warning in result.warnings if warning.code == "GSM7018"]
-    assert "no values of `fans`, `lamp` complete the plan of `SRPT` at 0 h" in told.message
+    assert {"fans", "lamp", "SRPT", "0"} <= set(message_values(told.message))
     assert result.ended == "finished"
     assert result.costs["light"] == pytest.approx(27.0 - 6.0)  # the two hours with one job
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from found_codes import message_values
 from online_texts import MACHINES, run, setup
 
 from gpusched_dsl.online.offered_load import NO_LOAD, largest_load, offered_load, plans_alone
@@ -48,7 +49,7 @@ def test_jobs_that_nobody_pays_for_are_no_load() -> None:
 
 def test_a_search_under_load_is_warned_of() -> None:
     [warning] = [w for w in run(text(8.0), method="Drawn").warnings if w.code == "GSM7009"]
-    assert "8 jobs that arrive and are due between 0 and 8 h need 100% of the GPU hours" in warning.message
+    assert {"8", "0", "100"} <= set(message_values(warning.message))
     for method, due in (("SRPT", 8.0), ("Drawn", 20.0)):
         assert [w.code for w in run(text(due), method=method).warnings] == []
 

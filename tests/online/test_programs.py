@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from found_codes import raises_code
 from online_texts import ROLLING, run
 
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
@@ -146,7 +147,7 @@ def test_a_program_that_cannot_be_started(command: str, reason: str) -> None:
 
 
 def test_slots_are_not_for_programs() -> None:
-    with pytest.raises(DiagnosticError, match="programs place jobs on single nodes, at events"):
+    with raises_code("GSM7002", "program:cat", at="Rolling"):
         run(ROLLING, "Rolling", "ValleysByNode", "program:cat")
 
 

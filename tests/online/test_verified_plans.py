@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from found_codes import raises_code
 from online_texts import driver, machines
 
 import gpusched_dsl as gs
@@ -124,7 +125,7 @@ def test_a_defective_planner_is_found() -> None:
 
     loop = driver(machines(2, JOBS))
     loop.planner, loop.fast_replay, loop.stop = Doubled(), None, lambda: bool(loop.steps)
-    with pytest.raises(DiagnosticError, match="the plan runs the job `j0` in several places at once"):
+    with raises_code("GSM7011", "j0", at="run"):
         loop.run()
     assert loop.diagnostics.broken is not None
     assert loop.diagnostics.broken.text == "`once[j0]` is 2, at most 1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from found_codes import raises_code
 
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -12,7 +13,7 @@ from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
 from gpusched_dsl.ir.arrays import Values
 from gpusched_dsl.language.blocks.policies.policy import check_policy
 from gpusched_dsl.language.checked import LetRef, TypedExpr
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.policies.decision_evaluator import DecisionEvaluator
 
 TEXT = """
@@ -110,5 +111,5 @@ def test_elements_without_a_value_are_refused_where_they_are_read() -> None:
     others = read.frame.take(np.delete(np.arange(read.frame.size), at_four))
     assert read.numbers(read.remembering, others) == read.numbers(read.plain, others)
     for ev in (read.plain, read.remembering):
-        with pytest.raises(DiagnosticError, match="division by zero"):
+        with raises_code("GSM3003", at="hours[j, t] - 4[h]"):
             read.numbers(ev, read.frame)

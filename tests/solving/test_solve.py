@@ -17,6 +17,7 @@ from building import (
     minimize,
     problem,
 )
+from found_codes import message_values
 from msgspec import structs
 from scripted import Scripted, codes, optimal
 from solvers import ALL, GENERAL
@@ -112,10 +113,10 @@ def test_numbers_that_are_none_are_named() -> None:
         solve_problem(bad, Scripted())
     assert codes(caught) == ["GSM4012"] * 4
     messages = [d.message for d in caught.value.diagnostics]
-    assert messages[0] == "the coefficient of `run[j2,n2]` in `row[1]` is nan"
+    assert message_values(messages[0]) == ("run[j2,n2]", "row[1]", "nan")
     assert "row[0]" in messages[1]
     assert "run[j2,n1]" in messages[2]
-    assert messages[3] == "the cost of `run[j2,n1]` is inf"
+    assert message_values(messages[3]) == ("run[j2,n1]", "inf")
 
 
 def test_bounds_that_cross_by_a_rounding_error_are_no_contradiction() -> None:
@@ -144,7 +145,7 @@ def test_infeasible_point_is_refused_in_the_authors_words() -> None:
         solve_problem(one, Scripted(optimal(4.0, 1.0, objective=5.0)))
     finding = caught.value.diagnostics[0]
     assert finding.code == "GSM4008"
-    assert "`capacity[n2]` is 5.0, which is above 4.0" in finding.message
+    assert {"capacity[n2]", "5.0", "4.0"} <= set(message_values(finding.message))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from building import INF, at_least, at_most, equal, maximize, minimize, problem
+from found_codes import message_values
 from scripted import Scripted, codes, optimal
 from solvers import GENERAL
 
@@ -94,7 +95,7 @@ def test_a_point_that_nobody_can_repair_is_refused() -> None:
     with pytest.raises(DiagnosticError) as caught:
         solve_problem(TIED, Named(between, between))
     assert codes(caught) == ["GSM4008"]
-    assert "is 0.5, which is not an integer" in caught.value.diagnostics[0].message
+    assert {"0.5"} <= set(message_values(caught.value.diagnostics[0].message))
 
 
 def test_a_vertex_that_is_worse_is_refused() -> None:

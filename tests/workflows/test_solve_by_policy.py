@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from found_codes import message_values
 
 import gpusched_dsl as gs
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
@@ -199,8 +200,8 @@ def test_rows_are_named_without_time_for_a_relaxation(monkeypatch: pytest.Monkey
     monkeypatch.setattr(broken_plan, "WHY_SECONDS", 0.0)
     found = gs.loads(text).solve(backend="Nothing")
     [warning] = [w for w in found.warnings if w.code == "GSM4015"]
-    assert warning.notes[0] == "with this plan `enough_run` cannot be satisfied"
-    assert warning.notes[1] == "the plan leaves out `j1`, `j2`, `j3`, `j4`"
+    assert message_values(warning.notes[0]) == ("enough_run",)
+    assert message_values(warning.notes[1]) == ("j1", "j2", "j3", "j4")
 
 
 def test_rows_of_a_large_problem_are_named_by_its_linear_relaxation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +265,7 @@ def test_a_chain_of_rows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     [warning] = [w for w in found.warnings if w.code == "GSM4015"]
     assert "`placed[T1]`" in warning.notes[0]
     assert warning.notes[0].endswith("cannot be satisfied together")
-    assert warning.notes[1] == "the plan leaves out `T1`"
+    assert message_values(warning.notes[1]) == ("T1",)
 
 
 def test_jobs_that_run_after_their_due_dates_are_named() -> None:
@@ -292,4 +293,4 @@ def test_bounds_that_a_plan_contradicts_are_named() -> None:
     assert found.status == "broken"
     [warning] = [w for w in found.warnings if w.code == "GSM4015"]
     assert "the plan contradicts the bounds of `share[I1,n2," in warning.notes[0]
-    assert "at least 700 request/min and at most 450 request/min" in warning.notes[0]
+    assert {"700", "450"} <= set(message_values(warning.notes[0]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from found_codes import raises_code
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.reporting.runs.result import RunResult
 from gpusched_dsl.workflows.estimate import Estimate
 from gpusched_dsl.workflows.start_alternatives import StartAlternative
@@ -173,7 +173,7 @@ scenario S for CapacityPlanning {{
 
 def test_values_that_the_job_cannot_have() -> None:
     model = gs.loads(text_of(JOBS))
-    with pytest.raises(DiagnosticError, match="`neds` is not a parameter that can change"):
+    with raises_code("GSM5207", "neds"):
         model.estimate("e", "S", online="Live", method="Priority", changes=[{"neds": 1}])
     found = model.estimate("e", "S", online="Live", method="Priority", changes=[{"needs": 0}])
     assert found.alternatives is not None

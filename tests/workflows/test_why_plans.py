@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from asking_texts import DRAWN, THREE_JOBS, read
+from found_codes import raises_code
 from msgspec import structs
 
 from gpusched_dsl.compiling.evaluation.limits import MemoryLimits
@@ -262,9 +263,9 @@ def test_the_end_of_the_last_job() -> None:
     config = RunConfig(method="Greedy", online="EveryArrivalAndCompletion")
     ends = run_method(read(THREE_JOBS), config).jobs.sort("end")
     job, end = ends["job"].to_list()[-1], ends["end"].to_list()[-1]
-    with pytest.raises(DiagnosticError, match=f"`{job}` is done and not in any plan"):
+    with raises_code("GSM6022", "4", job):
         why(read(THREE_JOBS), job, end, config)
-    with pytest.raises(DiagnosticError, match=f"`{job}` is done at"):
+    with raises_code("GSM6022", job, "4"):
         estimate(read(THREE_JOBS), job, config, at=end)
     assert why(read(THREE_JOBS), job, end - 0.01, config).runs
 

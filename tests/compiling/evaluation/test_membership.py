@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from found_codes import raises_code
 
 from gpusched_dsl.compiling.data.instance import Instance, build_instance
 from gpusched_dsl.compiling.evaluation.evaluator import Evaluator
@@ -16,7 +17,7 @@ from gpusched_dsl.compiling.evaluation.membership import contains_by_formula
 from gpusched_dsl.compiling.evaluation.on_demand import OnDemand
 from gpusched_dsl.compiling.evaluation.store import MISSING, PAST
 from gpusched_dsl.language.checked import IndexRef, NamedSet, ParamRef
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.scenarios.scenario import check_scenario
 from gpusched_dsl.language.workspace import workspace_from_text
 
@@ -107,7 +108,7 @@ def test_values_over_a_set_that_waits() -> None:
     assert evaluator(found).numbers(expr, frame).tolist() == values.tolist()
     assert {"Both", "Whole", "Fixed"} <= waiting(found)
     outside = Frame(1, dict(zip(reference.indexing.variables, (np.array([c]) for c in (0, 1, 1)), strict=True)))
-    with pytest.raises(DiagnosticError, match=r"`time\[a, l, 1\]` does not exist"):
+    with raises_code("GSM3002", "time[a, l, 1]", at="time"):
         evaluator(found).numbers(expr, outside)
-    with pytest.raises(DiagnosticError, match="division by zero"):
+    with raises_code("GSM3003", "1", at="rank[n] - 2"):
         evaluator(found).numbers(reference_to("wrong", found), frame)

@@ -9,6 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from found_codes import message_values
 from msgspec import structs
 from price_aware_cases import few_nodes, rules, write_cases
 from price_aware_reference import Instance, Job
@@ -129,10 +130,7 @@ def test_jobs_that_stay_on_their_node_are_not_counted(tmp_path: Path) -> None:
     assert solve_problem(made.whole).objective == pytest.approx(0.075, abs=1e-9)
     with pytest.raises(Obstacle) as refused:
         summed(made.small)
-    assert str(refused.value) == (
-        "`finished` links `train` of one element of `Nodes` to later decisions of the same element, so the identity of "
-        "the continued elements matters, not only their number"
-    )
+    assert message_values(str(refused.value)) == ("finished", "train", "Nodes")
     assert refused.value.span is not None
     text = (MODELS / "price_aware" / "model.gsm").read_text(encoding="utf-8").splitlines()
     assert "finished" in text[refused.value.span.line - 1]
@@ -233,7 +231,7 @@ def test_the_shop_is_counted(tmp_path: Path) -> None:
     assert [f.name for f in found.problem.auxiliary] == ["warm", "makes", "setup", "speed", "heats"]
     assert found.problem.columns == made.whole.columns // 3
     assert found.problem.upper[found.problem.auxiliary[0].slice].tolist() == [3.0] * 3
-    assert "3 elements of `Machines` in each of 3 slots" in found.parts[0].effect
+    assert {"3", "Machines"} <= set(message_values(found.parts[0].effect))
 
 
 REFUSED = {

@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from found_codes import message_values, raises_code
 from summing import case_of
 
 from gpusched_dsl.cli.starters import starter_files
@@ -18,7 +19,7 @@ from gpusched_dsl.compiling.interchangeable.counts import by_counts
 from gpusched_dsl.compiling.interchangeable.exclusion import ON_PAIRS
 from gpusched_dsl.compiling.interchangeable.generic import Obstacle
 from gpusched_dsl.compiling.interchangeable.work import A_COLUMN, BLAS, STEP, ElementWork
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
+from gpusched_dsl.language.diagnostics.errors import Diagnostics
 from gpusched_dsl.language.workspace import workspace_from_text
 
 
@@ -88,7 +89,7 @@ def test_a_problem_that_does_not_fit_in_memory_is_counted_by_size() -> None:
     found.raise_if_errors()
     scenario, _ = check_solvable(workspace, choose_scenario(workspace))
     allowed = Permissions(memory=100_000_000)
-    with pytest.raises(DiagnosticError, match="too large"):
+    with raises_code("GSM3001", "run", at="run"):
         build(workspace, scenario, permissions=allowed, aggregated=False)
     result = build(workspace, scenario, permissions=allowed, aggregated=True)
     assert result.aggregated is not None
@@ -106,7 +107,7 @@ def test_more_patterns_than_columns_do_not_pay(monkeypatch: pytest.MonkeyPatch) 
     """910 patterns in the place of 48 columns of 4 nodes and 12 jobs made the solver a hundred times as slow."""
     result, _ = looked_at(starter(4, 36, list(range(1, 13))), monkeypatch)
     assert result.aggregated is None
-    assert "which does not pay for 48 columns" in str(result.attempts[0].obstacle)
+    assert {"48"} <= set(message_values(str(result.attempts[0].obstacle)))
 
 
 def hourly(jobs: int) -> str:

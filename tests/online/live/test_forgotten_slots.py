@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from found_codes import raises_code
 from live_toy import line
 from live_windows import CHEAP, arrival, live, of_kind, records_of, simulated, tick, window_setup
 from state_windows import drawn_state_window
 from test_live_windows import many_jobs, told
 from window_cases import drawn_window
 
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops import forgetting, forgetting_slots
 from gpusched_dsl.online.loops.external_slots import ExternalSlotLoop
 from gpusched_dsl.online.loops.forgetting_slots import reads_passed_slots
@@ -99,7 +99,7 @@ def test_values_in_forgotten_slots_are_refused(monkeypatch: pytest.MonkeyPatch) 
     first = loop.forgotten_slots
     assert first >= 4
     late = {"kind": "value", "time": 8.5, "values": {"price": {str(first - 1): 3}}}
-    with pytest.raises(DiagnosticError, match=f"slot {first - 1} is over for long, and forgotten") as refused:
+    with raises_code("GSM5207", str(first - 1)) as refused:
         loop.on_event(late)
     assert [d.code for d in refused.value.diagnostics] == ["GSM5207"]
     loop.on_event({**late, "values": {"price": {str(first): 3}}})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from found_codes import raises_code
 
 import gpusched_dsl as gs
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError
@@ -48,13 +49,13 @@ def test_jobs_that_arrive_together_are_as_single_arrivals() -> None:
         loop.on_event({"kind": "completion", "time": 2, "job": "j0"})
     assert running(together) == running(single) != {}
     assert together.step_count == 2
-    for wrong, message in (
-        ([job("j9", 1), job("j1", 1)], "`j1` is already present"),
-        ([job("j9", 1), job("j9", 1)], "`j9` is already present"),
-        ([job("j9", 1), job("j0", 1)], "`j0` has already ended"),
-        ([job("j9", 1), job("j8", 0)], "needs"),
+    for wrong, code, named in (
+        ([job("j9", 1), job("j1", 1)], "GSM5207", "j1"),
+        ([job("j9", 1), job("j9", 1)], "GSM5207", "j9"),
+        ([job("j9", 1), job("j0", 1)], "GSM5207", "j0"),
+        ([job("j9", 1), job("j8", 0)], "GSM2109", 'needs["j8"]'),
     ):
-        with pytest.raises(DiagnosticError, match=message):
+        with raises_code(code, named):
             together.on_event({"kind": "arrivals", "time": 3, "jobs": wrong})
     assert "j9" not in together.base.store.universes[together.jobs_root].code_of
 
@@ -65,7 +66,7 @@ def test_a_job_comes_back_with_its_progress() -> None:
     assert running(loop) == {"a": 4}
     loop.on_event({"kind": "withdrawal", "time": 1, "job": "a", "returns": True})
     assert running(loop) == {"b": 2}
-    with pytest.raises(DiagnosticError, match="`a` is not present"):
+    with raises_code("GSM5207", "a"):
         loop.on_event({"kind": "completion", "time": 1, "job": "a"})
     loop.on_event({"kind": "completion", "time": 3, "job": "b"})
     assert running(loop) == {}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from found_codes import raises_code
 from online_texts import driver, run
 from rollout_texts import cluster, some_jobs
 
 from gpusched_dsl.compiling.lowering.fixing import VariableValues
 from gpusched_dsl.ir.arrays import Codes, Ints
 from gpusched_dsl.language.checked import CheckedPlacement
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.planners.mixtures import exchangeable_jobs, mixture
 from gpusched_dsl.online.run_record import RunOutcome
@@ -171,7 +171,7 @@ def test_the_number_of_mixtures() -> None:
     """The first mixture has the jobs of node a of the other plan, and costs more."""
     assert notes_of(POOLS, "Run", "Once")[1][0] == "plan of Early"
     text = POOLS.replace("mix 8 plans", "mix 3 - 3 plans")
-    with pytest.raises(DiagnosticError, match="simulates at least one mixture, it is 0"):
+    with raises_code("GSM1670", "0", at="3 - 3"):
         run(text, "Run", "S", "Mixed")
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from found_codes import raises_code
 from online_texts import driver, machines, run, setup
 from rollout_texts import cluster, some_jobs
 
 import gpusched_dsl as gs
-from gpusched_dsl.language.diagnostics.errors import DiagnosticError
 from gpusched_dsl.online.journal.recorder import Recorder
 from gpusched_dsl.online.loops.base import SimulationLoop
 from gpusched_dsl.online.open import loop_of
@@ -186,7 +186,7 @@ def test_a_recorded_run_resumes(tmp_path: Path) -> None:
 
 def test_the_number_of_variations() -> None:
     text = cluster(some_jobs(0, 4), more=VARIED.replace("vary 20 plans", "vary 20 - 20 plans"))
-    with pytest.raises(DiagnosticError, match="simulates at least one variation, it is 0"):
+    with raises_code("GSM1670", "0", at="20 - 20"):
         run(text, BLOCK, "S", "Varied")
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from found_codes import raises_code
 from generic_clusters import MODEL, random_cluster
 
 import gpusched_dsl as gs
@@ -129,7 +130,7 @@ def test_rented_nodes() -> None:
     assert model is not None
     against = {name for name, policy in GENERIC.items() if obstacle(policy, model) is not None}
     assert against == {"FairShare"}  # the model does not state users
-    with pytest.raises(DiagnosticError, match="does not state the user of a job") as error:
+    with raises_code("GSM4016", "FairShare", "CapacityPlanning") as error:
         policy_named(workspace, "FairShare", model)
     assert [d.code for d in error.value.diagnostics] == ["GSM4016"]
     assert (
@@ -141,7 +142,7 @@ def test_rented_nodes() -> None:
 def test_the_only_model_is_meant() -> None:
     workspace = workspace_of(MODEL.replace("ROLES", "").replace("OUTAGE", ""))
     assert any_policy_named(workspace, "LAS").model.name == "Cluster"
-    with pytest.raises(DiagnosticError, match="does not apply"):
+    with raises_code("GSM4016", "FairShare", "Cluster"):
         any_policy_named(workspace, "FairShare")
 
 
@@ -199,7 +200,7 @@ def test_rules_that_stand_alone(lines: str, expected: str) -> None:
 @pytest.mark.parametrize("share", ["0", "-1"])
 def test_shares_are_positive(share: str) -> None:
     text = random_cluster(3).text(f"user owner[j];  share {share};")
-    with pytest.raises(DiagnosticError, match="`share` must be positive"):
+    with raises_code("GSM3016", "share", share, at=share):
         loop_of(setup_of(workspace_of(text), RunConfig(method="FairShare"))).run()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from found_codes import raises_code
 from online_texts import machines
 from page_reader import bars_of, figures_of
 from run_texts import THREE_JOBS, random_text, seconds_hidden
@@ -102,7 +103,7 @@ def test_several_methods() -> None:
     assert str(found).count("*") == 1
     with pytest.raises(KeyError):
         found["EDF"]
-    with pytest.raises(gs.UsageError, match="one run"):
+    with raises_code("GSM6002", "journal", "methods"):
         model.run(online="EveryEvent", method=["FIFO", "Greedy"], journal="x.db")
 
 

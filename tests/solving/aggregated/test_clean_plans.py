@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from found_codes import raises_code
 
 import gpusched_dsl as gs
 from gpusched_dsl.solving.aggregated import _clean
@@ -23,5 +23,5 @@ def test_a_plan_is_moved_where_a_clean_one_is_near() -> None:
     assert checked.point[0] * checked.point[1] >= 16 - 1e-9
     assert checked.point[0] + checked.point[2] >= 5 - 1e-9
     assert checked.point[2] == 1.0
-    with pytest.raises(gs.DiagnosticError, match="both"):
+    with raises_code("GSM4008", "scip", "both", "14.0", "16.0", at="both"):
         _clean(problem, np.array([3.5, 4, 2, 0]), inner, None)

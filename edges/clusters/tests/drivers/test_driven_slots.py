@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from drive_files import run_driver, wait_for_actions, write_files
+from found_codes import message_values
 from gang_hours import MODEL
 from simulated_cluster import EPOCH, SimulatedCluster
 from slurm_service import NEEDS_SLURM, PATH, slurm_service
@@ -118,7 +119,7 @@ def test_prices_from_a_file_move_the_starts(tmp_path: Path) -> None:
     assert {name: int(at) for name, at in starts(cluster).items()} == {"1": 8, "2": 3, "3": 2}
     messages = [d.message for d in told if d.code != "GSM7051"]
     assert messages[0].startswith("line 1 of `prices.jsonl`: the line is not a JSON object")
-    assert messages[1] == "line 2 of `prices.jsonl` is no event of kind `value` with an id"
+    assert message_values(messages[1]) == ("2", "prices.jsonl", "value")
     assert messages[2].startswith("the event `file wrong` was refused: `prize` is not a parameter")
     assert len(messages) == 3
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from drive_files import CLUSTER, run_driver, write_files
+from found_codes import raises_code
 from simulated_cluster import EPOCH, SimulatedCluster
 
 from gpusched_dsl.language.diagnostics.diagnostic import Diagnostic
@@ -410,7 +411,7 @@ def test_a_node_with_fewer_gpus_than_the_model_stops_all_actions(tmp_path: Path)
 def test_a_folder_of_the_other_mode_is_refused(tmp_path: Path) -> None:
     cluster, path = new_cluster(1), write_files(tmp_path)
     run_driver(path, cluster, 1, acts=False)
-    with pytest.raises(DiagnosticError, match="has the records of a run without `--act`"):
+    with raises_code("GSM5409", "--act"):
         run_driver(path, cluster, 1)
 
 
