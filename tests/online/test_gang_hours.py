@@ -61,6 +61,7 @@ def test_solvers_find_the_optimum(seed: int) -> None:
 def test_a_gang_takes_as_long_as_its_spread() -> None:
     """`lasts` of a row is the slot times the factor for the nodes and racks of the gang in this slot."""
     result = gpusched_dsl.loads(CASE.text).solve("S", gap=0.0)
+    assert set(result.placement["job"]) == set(CASE.workers)
     for row in result.placement.iter_rows(named=True):
         here = [r for r in result.placement.iter_rows(named=True) if (r["job"], r["slot"]) == (row["job"], row["slot"])]
         racks = {CASE.racks[r["node"]] for r in here}

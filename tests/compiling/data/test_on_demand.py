@@ -92,6 +92,8 @@ def test_only_what_is_read_is_made() -> None:
 def test_values_are_the_same() -> None:
     text = TEXT.replace("(size[j] - 2)", "size[j]")
     now, later = instance(text, on_demand=False), instance(text)
+    assert now.store.params
+    assert now.store.sets
     for name in reversed(list(now.store.params)):
         assert np.array_equal(later.store.params[name].values, now.store.params[name].values)
     for name, domain in now.store.sets.items():
