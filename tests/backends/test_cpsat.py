@@ -6,7 +6,6 @@ import itertools
 import subprocess
 import sys
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ from gsdsl_backends.cpsat import backend as adapter
 from gsdsl_backends.cpsat.finite_bounds import finite_bounds
 from gsdsl_backends.cpsat.grid import grid_steps
 from gsdsl_backends.cpsat.integer_form import integer_form
-from gsdsl_backends.protocol import SolveOptions, SolverProgress
+from gsdsl_backends.protocol import SolveOptions
 
 EXACT = SolveOptions(gap=0.0, threads=1)
 
@@ -262,28 +261,3 @@ def test_versions() -> None:
     result = gs.loads("model m { var x integer >= 0 <= 3; maximize o: x; } scenario s for m { }").solve(backend="cpsat")
     assert result.objective == 3
     assert set(result.versions) >= {"OR-Tools"}
-
-
-@pytest.mark.parametrize("sense", [minimize, maximize])
-def test_points_and_bounds_on_the_way_surround_the_optimum(sense: Any) -> None:
-    """Also of objectives with a constant."""
-
-    class Bounds:
-        stop_requested = False
-
-        def progress(self, progress: SolverProgress) -> None:
-            told.append((progress.objective, progress.bound))
-
-    told: list[tuple[float | None, float | None]] = []
-    rng = np.random.default_rng(3)
-    sign = 1.0 if sense is maximize else -1.0
-    rows = [at_most(60, *rng.integers(5, 30, 30).tolist()) for _ in range(4)]
-    goal = sense(*(sign * rng.integers(5, 30, 30)).tolist(), offset=1000.0)
-    one = problem(goal, columns=30, rows=rows, upper=1, integer=True)
-    solved = solve_problem(one, "cpsat", EXACT, monitor=Bounds())
-    assert solved.objective is not None
-    found, bounds = ([value for value in values if value is not None] for values in zip(*told, strict=True))
-    assert found
-    assert bounds
-    assert all(sign * value <= sign * solved.objective + 1e-6 for value in found)
-    assert all(sign * bound >= sign * solved.objective - 1e-6 for bound in bounds)
