@@ -272,7 +272,7 @@ def test_an_index_that_was_not_named_is_explained() -> None:
 
 def test_the_wrong_index_shows_the_position_and_the_iterator() -> None:
     found = only("constraint c[k in Nodes]: late[k] <= 1[h];")
-    assert message_values(found.message) == ("late", "Jobs", "k", "Nodes")
+    assert (found.code, message_values(found.message)) == ("GSM1203", ("late", "Jobs", "k", "Nodes"))
     assert places(found) == ["Jobs", "k"]
 
 
@@ -289,7 +289,7 @@ def test_a_tuple_set_iterated_by_one_name_is_corrected() -> None:
 
 def test_disagreeing_units_show_both_sides_and_where_they_come_from() -> None:
     found = only("constraint c[j in Jobs, v in Types]: due[j] + price[v] <= late[j];")
-    assert message_values(found.label) == ("$/h",)
+    assert (found.code, message_values(found.label)) == ("GSM1302", ("$/h",))
     assert places(found) == ["due[j]", "price", "due"]
     assert [label.message for label in found.secondary] == [
         "this is in `h`",
@@ -304,7 +304,7 @@ def test_a_number_without_a_unit_is_told_how_to_get_one() -> None:
 
 def test_a_shift_out_of_an_ordered_set_names_an_example() -> None:
     found = only("constraint c[k in Nodes, h in Slots]: on[k, h-2] <= on[k, h];")
-    assert message_values(found.label) == ("2", "Slots", "h-2")
+    assert (found.code, message_values(found.label)) == ("GSM1210", ("2", "Slots", "h-2"))
     assert "else" in (found.help or "")
 
 
@@ -316,7 +316,7 @@ def test_a_range_left_by_a_subscript_names_an_example() -> None:
 
 def test_a_circle_shows_every_step() -> None:
     found = only("param a = b + 1; param b = 2 * c; param c = a;")
-    assert message_values(found.message) == ("a", "b", "c")
+    assert (found.code, message_values(found.message)) == ("GSM1407", ("a", "b", "c"))
     assert found.label == "`a` needs `b`"
     assert [label.message for label in found.secondary] == ["`b` needs `c`", "`c` needs `a`"]
     assert places(found) == ["c", "a"]
@@ -325,7 +325,7 @@ def test_a_circle_shows_every_step() -> None:
 
 def test_a_variable_in_the_data_shows_its_declaration() -> None:
     found = only("param twice = 2 * x;")
-    assert message_values(found.message) == ("twice",)
+    assert (found.code, message_values(found.message)) == ("GSM1211", ("twice",))
     assert places(found) == ["x"]
 
 

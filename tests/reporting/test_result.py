@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from found_codes import raises_code
 
 from benchmarks.packages import ROOT, sources
 from gpusched_dsl.ir.problem import Problem
@@ -200,7 +201,7 @@ def test_files_that_are_no_results(tmp_path: Path, text: str) -> None:
 def test_a_warm_start_with_repeated_keys_is_refused(tmp_path: Path, text: str, key: str) -> None:
     path = tmp_path / "start.json"
     path.write_text(text)
-    with pytest.raises(DiagnosticError, match=f"cannot read the warm start .*: an object has the key `{key}` twice"):
+    with raises_code("GSM6009", str(path), key):
         entries_of_file(path)
 
 

@@ -115,5 +115,6 @@ def test_the_family_in_the_way_is_named() -> None:
     with pytest.raises(DiagnosticError) as caught:
         choose_decomposition(wider, ON)
     first = caught.value.diagnostics[0]
+    assert first.code == "GSM4013"
     assert {"before[a, b]", "Jobs"} <= set(message_values(first.message))
     assert first.primary is before.span
