@@ -139,8 +139,10 @@ class _Cases:
         last = order[np.flatnonzero(np.diff(job[order], append=-1))] if len(order) else order
         best = np.zeros(len(self.rows), dtype=np.bool_)
         best[last] = True
-        ways = np.unique(self.column[one & best[self.row]])
-        missing = np.setdiff1d(self.hosted, ways, assume_unique=True)
+        is_way = np.zeros(problem.columns, dtype=np.bool_)
+        is_way[self.column[one & best[self.row]]] = True
+        ways = np.flatnonzero(is_way)
+        missing = self.hosted[~is_way[self.hosted]]
         if len(missing):
             family = problem.column_family(int(missing[0]))
             raise Obstacle(f"no row of one job limits `{family.name}` to one in all", family.span)
@@ -160,7 +162,6 @@ class _Cases:
         place[:] = -1
         place[others] = slot
         entry = np.flatnonzero((place[self.column] >= 0) & (self.value != 0))
-        entry = entry[~np.isin(self.column[entry], ways)] if len(ways) else entry
         factor = np.zeros((jobs, lines, slots))
         factor[of_row[self.row[entry]], line[self.row[entry]], place[self.column[entry]]] = self.value[entry]
         names = np.full(lines, -1, dtype=np.int64)

@@ -106,7 +106,15 @@ def _component(share: Share, kind: int) -> Component:
 
 
 def _template(share: Share, component: Component) -> Template:
-    template = next((t for t in templates_of(share.isolated, component) if t.root is share.universe), None)
+    template = None
+    for quotient in (share.regular, share.isolated):
+        try:
+            template = next((t for t in templates_of(quotient, component) if t.root is share.universe), None)
+        except Obstacle:
+            if quotient is share.isolated:
+                raise
+        if template is not None and template.exclusive.all():
+            break
     if template is None:
         family = share.problem.column_family(int(component.columns[0]))
         what = f"the rows of one element of `{share.quotient.root}` differ between jobs"

@@ -140,6 +140,60 @@ class Share:
         lower[self.linking_rows], upper[self.linking_rows] = -np.inf, np.inf
         return structs.replace(self.quotient, problem=replace(self.problem, row_lower=lower, row_upper=upper))
 
+    @cached_property
+    def regular(self) -> Quotient:
+        """The same without rows of jobs whose numbers differ between jobs: what follows from the rest follows for all
+        shares with this structure.
+        """
+        lower, upper = self.isolated.problem.row_lower.copy(), self.isolated.problem.row_upper.copy()
+        matrix = self.problem.matrix
+        for family in self.problem.constraints:
+            if not family.size or self.row_of_node[family.first] or self.job_of_row[family.first] < 0:
+                continue
+            counts = np.diff(matrix.starts[family.first : family.stop + 1])
+            values = matrix.values[matrix.starts[family.first] : matrix.starts[family.stop]]
+            alike = bool((counts == counts[0]).all())
+            alike = alike and bool((values.reshape(family.size, -1) == values[: counts[0]]).all())
+            for side in (lower[family.slice], upper[family.slice]):
+                alike = alike and bool((side == side[0]).all())
+            if not alike:
+                lower[family.slice], upper[family.slice] = -np.inf, np.inf
+        return structs.replace(self.quotient, problem=replace(self.problem, row_lower=lower, row_upper=upper))
+
+    def has_structure_of(self, other: Share) -> bool:
+        """Whether another share differs in its jobs and in the numbers of the rows that `regular` leaves out only."""
+        mine, theirs = self.regular.problem, other.regular.problem
+        same = len(self.jobs) == len(other.jobs) and mine.rows == theirs.rows and mine.columns == theirs.columns
+        same = same and all(
+            np.array_equal(getattr(mine, name), getattr(theirs, name))
+            for name in ("row_lower", "row_upper", "lower", "upper", "integer")
+        )
+        if not same or not np.array_equal(mine.matrix.starts, theirs.matrix.starts):
+            return False
+        if not np.array_equal(mine.matrix.columns, theirs.matrix.columns):
+            return False
+        bound = np.isfinite(mine.row_lower) | np.isfinite(mine.row_upper)
+        read = np.repeat(bound, np.diff(mine.matrix.starts))
+        return bool((mine.matrix.values == theirs.matrix.values)[read].all()) and all(
+            self._has_indices_of(one, other, another)
+            for one, another in zip(
+                (*mine.column_families, *mine.constraints), (*theirs.column_families, *theirs.constraints), strict=True
+            )
+        )
+
+    def _has_indices_of(self, mine: Family, other: Share, theirs: Family) -> bool:
+        """Whether two families have the same index tuples, with the jobs by their places."""
+        if mine.name != theirs.name or mine.first != theirs.first or mine.size != theirs.size:
+            return False
+        for part, one, another in zip(
+            mine.domain.components, mine.domain.columns(), theirs.domain.columns(), strict=True
+        ):
+            if part is self.universe:
+                one, another = np.searchsorted(self.jobs, one), np.searchsorted(other.jobs, another)
+            if not np.array_equal(one, another):
+                return False
+        return True
+
     def other_codes(self, family: Family) -> tuple[Codes, ...]:
         """The index codes of a family without jobs and nodes."""
         node = None if self.quotient.root == "" else place_of(family.domain, self.quotient.universe)

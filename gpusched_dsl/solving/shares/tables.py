@@ -12,7 +12,7 @@ other uses take 12 bytes each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,8 @@ class Common:
     positions of each class of nodes, then the number of nodes of each class.
 
     Columns: `own` of the model, with these numbers in the base, then the patterns of each class, from `first_pattern`
-    on. `sign` is 1 for a minimum, -1 for a maximum.
+    on. `sign` is 1 for a minimum, -1 for a maximum. `last_hosted` has the columns of jobs on nodes of the last share
+    that was examined: those of the next one are the same if it has the same structure.
     """
 
     base: Share
@@ -79,6 +80,7 @@ class Common:
     costs: Floats
     offset: float
     sign: float
+    last_hosted: list[tuple[Share, list[HostedColumns]]] = field(default_factory=list)
 
     @property
     def rows(self) -> int:
@@ -139,7 +141,12 @@ def shares(count: int, step: int) -> Iterator[Codes]:
 
 def cases_with_hosts(share: Share, common: Common) -> tuple[Cases, list[HostedColumns]]:
     """The cases of a share, and its columns on the nodes of each class."""
-    hosted = [hosted_columns(share, hosts) for hosts in common.hosts]
+    known = common.last_hosted[0] if common.last_hosted else None
+    if known is not None and share.has_structure_of(known[0]):
+        hosted = known[1]
+    else:
+        hosted = [hosted_columns(share, hosts) for hosts in common.hosts]
+        common.last_hosted[:] = [(share, hosted)]
     columns = np.concatenate([h.columns for h in hosted] or [np.zeros(0, dtype=np.int64)])
     return cases_of(share, np.sort(columns), common.sign), hosted
 
