@@ -13,9 +13,11 @@ from gpusched_dsl.cli.instance import LoadedProblem, build_problem, choose_insta
 from gpusched_dsl.cli.output import Output
 from gpusched_dsl.cli.progress import ProgressMonitor, watch_progress
 from gpusched_dsl.cli.tables import show_grid
+from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.passes.names import allows_aggregation
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.deadline import StoppedEarly
+from gpusched_dsl.language.scenarios.scenario import scenario_title
 
 if TYPE_CHECKING:
     from gpusched_dsl.explaining.explanation import Explanation
@@ -48,7 +50,10 @@ def _explain_problem(options: argparse.Namespace, output: Output) -> int:
         with watch_progress(output, show=output.shows_progress, watch=watch), deadline_of(None, watch):
             instance = choose_instance(options, output)
             _refuse_policy(instance, options.method)
-            loaded = build_problem(instance, output, aggregated=allows_aggregation(options.without))
+            built = instance.build(full=False) if isinstance(instance, SelectedScenario) else None
+            if built is not None and _explain_shares(built, options, output):
+                return exits.OK
+            loaded = build_problem(instance, output, built, aggregated=allows_aggregation(options.without))
     except StoppedEarly:
         raise KeyboardInterrupt from None  # there is no explanation yet
     solver = backend(options.method)
@@ -73,6 +78,29 @@ def _explain_problem(options: argparse.Namespace, output: Output) -> int:
     if explanation.status == "unknown":
         return exits.INTERRUPTED if stopped else exits.NO_SOLUTION_YET
     return EXITS.get(explanation.status, exits.BAD_INPUT if explanation.refused else exits.OK)
+
+
+def _explain_shares(built: Built, options: argparse.Namespace, output: Output) -> bool:
+    """Explain a large scenario that is solved share by share of its jobs; of another one say why it is not."""
+    from gpusched_dsl.explaining.shares import shares_lines
+    from gpusched_dsl.solving.shares.choice import shares_root
+    from gsdsl_backends.protocol import SolveOptions
+    from gsdsl_backends.registry import backend
+
+    chosen = SolveOptions(without=frozenset(options.without))
+    root = shares_root(built, lambda: backend(options.method), chosen)
+    if root is None:
+        return False
+    lines, is_solved_so = shares_lines(built, root)
+    if is_solved_so and options.json is not None:
+        message = f"a problem solved share by share of `{root}` is never grounded, so there is no document on it"
+        raise CommandLineError("GSM6002", message, "leave out `--json`, or explain a scenario of fewer of them")
+    if is_solved_so:
+        output.report(built.warnings)
+        output.say(scenario_title(built.scenario.model.name, built.scenario.name))
+    for line in lines:
+        output.say_wrapped(line)
+    return is_solved_so
 
 
 def _refuse_policy(instance: SelectedScenario | LoadedProblem, name: str) -> None:

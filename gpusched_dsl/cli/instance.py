@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gpusched_dsl.cli.arguments.parser import CommandLineError
-from gpusched_dsl.compiling.build import DEFAULT_MEMORY, Permissions, check_solvable, choose_scenario
+from gpusched_dsl.compiling.build import (
+    DEFAULT_MEMORY,
+    Built,
+    Permissions,
+    check_solvable,
+    choose_scenario,
+    with_problem,
+)
 from gpusched_dsl.compiling.evaluation.limits import GIB
 from gpusched_dsl.compiling.selection import SelectedScenario
 from gpusched_dsl.ir.log import log_phase
@@ -68,15 +75,15 @@ def choose_instance(options: argparse.Namespace, output: Output) -> SelectedScen
 
 
 def build_problem(
-    instance: SelectedScenario | LoadedProblem, output: Output, *, aggregated: bool = False
+    instance: SelectedScenario | LoadedProblem, output: Output, built: Built | None = None, *, aggregated: bool = False
 ) -> LoadedProblem:
     """Ground the problem as stated, with interchangeable elements merged if `aggregated`; report warnings.
 
-    Raises DiagnosticError with all errors.
+    `built` has the data of the instance, if they have been read. Raises DiagnosticError with all errors.
     """
     if isinstance(instance, LoadedProblem):
         return instance
-    built = instance.build(aggregated=aggregated)
+    built = instance.build(aggregated=aggregated) if built is None else with_problem(built, aggregated=aggregated)
     output.report(built.warnings)
     return LoadedProblem(built.problem, built.provenance(), built.aggregation)
 

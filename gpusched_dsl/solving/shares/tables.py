@@ -108,8 +108,8 @@ class NoWay(Exception):
         self.job = job
 
 
-def tables_of(model: ShareModel, most_jobs: int = MOST_JOBS, sample: int = SAMPLE) -> ShareTables:
-    """Make the tables, a share at a time; raises Obstacle for a model of another form, and NoWay."""
+def form_of(model: ShareModel, sample: int = SAMPLE) -> tuple[Common, Cases]:
+    """Return what all jobs have in common, and the cases of a sample of them; raises Obstacle for another form."""
     if len(model.model.objectives) != 1:
         raise Obstacle(f"it has {len(model.model.objectives) or 'no'} objectives, and prices need exactly one")
     sign = 1.0 if model.model.objectives[0].sense == "minimize" else -1.0
@@ -118,7 +118,13 @@ def tables_of(model: ShareModel, most_jobs: int = MOST_JOBS, sample: int = SAMPL
     kinds = range(model.classes.count if model.nodes is not None else 0)
     hosts = tuple(hosts_of(seen, kind) for kind in kinds if (seen.quotient.column_class == kind).any())
     common = _common(model, hosts, sign)
-    each = _cells_a_job(cases_with_hosts(seen, common)[0])
+    return common, cases_with_hosts(seen, common)[0]
+
+
+def tables_of(model: ShareModel, most_jobs: int = MOST_JOBS, sample: int = SAMPLE) -> ShareTables:
+    """Make the tables, a share at a time; raises Obstacle for a model of another form, and NoWay."""
+    common, seen = form_of(model, sample)
+    count, each = len(model.jobs.labels), _cells_a_job(seen)
     step = max(min(most_jobs, FEWEST_JOBS), min(most_jobs, int(CELLS / each)))
     found, offset, lower, upper = [], common.offset, common.lower.copy(), common.upper.copy()
     for jobs in shares(count, step):
