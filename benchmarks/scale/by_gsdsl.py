@@ -18,10 +18,11 @@ import polars  # noqa: F401
 import gpusched_dsl.compiling.interchangeable.components
 import gpusched_dsl.compiling.lowering.ground  # noqa: F401
 from benchmarks.child import Lap
-from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable, choose_scenario
+from gpusched_dsl.compiling.build import Built, Permissions, build, check_solvable, choose_scenario, with_problem
+from gpusched_dsl.ir.deadline import Deadline
 from gpusched_dsl.language.diagnostics.errors import DiagnosticError, Diagnostics
 from gpusched_dsl.language.workspace import load_workspace
-from gpusched_dsl.solving.built import solve_built
+from gpusched_dsl.workflows.method import SolverMethod
 from gsdsl_backends.protocol import SolveOptions
 from gsdsl_backends.registry import backend
 
@@ -39,8 +40,15 @@ def run(folder: Path, lap: Lap, what: str, file: str, scenario: str, *options: s
     elements and `solved_columns` of the one that was solved; `refused` where it would not fit in the memory allowed.
     """
     gap, limit, memory = _numbers(options, gap=1e-4, limit=math.inf, memory=8.0)
+    without = frozenset({"all"}) if what == "plan without passes" else frozenset()
+    asked = SolveOptions(None if math.isinf(limit) else limit, gap, without=without)
+    method = SolverMethod("highs", load=lambda _: highs)
     try:
-        built = _built(folder / file, scenario, lap, Permissions(int(memory * GIB)), fold=what == "plan")
+        built = _read(folder / file, scenario, lap, Permissions(int(memory * GIB)))
+        if what == "ground":
+            built = with_problem(built, aggregated=False)
+        else:
+            built = method.with_problem(built, asked, Deadline())
     except DiagnosticError as error:
         if any(d.code == TOO_LARGE for d in error.diagnostics):
             lap("build")
@@ -49,9 +57,7 @@ def run(folder: Path, lap: Lap, what: str, file: str, scenario: str, *options: s
     lap("build")
     if what == "ground":
         return {"columns": built.problem.columns, "rows": built.problem.rows, "nonzeros": built.problem.matrix.nonzeros}
-    without = frozenset() if what == "plan" else frozenset({"all"})
-    asked = SolveOptions(None if math.isinf(limit) else limit, gap, without=without)
-    solved, _ = solve_built(built, "highs", asked)
+    solved, _ = method.solve(built, asked)
     lap("solve")
     solved.close()
     inner = solved if solved.aggregated is None else solved.aggregated
@@ -65,13 +71,13 @@ def run(folder: Path, lap: Lap, what: str, file: str, scenario: str, *options: s
     }
 
 
-def _built(path: Path, scenario: str, lap: Lap, permissions: Permissions, *, fold: bool) -> Built:
+def _read(path: Path, scenario: str, lap: Lap, permissions: Permissions) -> Built:
     found = Diagnostics()
     workspace = load_workspace(path, found)
     found.raise_if_errors()
     chosen, warnings = check_solvable(workspace, choose_scenario(workspace, scenario))
     lap("text")
-    return build(workspace, chosen, warnings=warnings, permissions=permissions, aggregated=fold)
+    return build(workspace, chosen, warnings=warnings, permissions=permissions, full=False)
 
 
 def _numbers(options: Sequence[str], **default: float) -> tuple[float, ...]:
