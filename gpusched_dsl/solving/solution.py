@@ -103,7 +103,8 @@ class Solution:
     `warnings` explain why a start was not used. `stopped_at` names the stage at which the time limit
     or a stop ended the work before a solver was asked, "" where one was. `members` has the result of each of several
     solvers that worked at once, `contradictions` what they claim against one another. `broken_plan` has the values of a
-    plan that violates the model, NaN where the plan states none.
+    plan that violates the model, NaN where the plan states none. `prices` are those of the rows that jobs have in
+    common, of a solve share by share, from which a re-solve begins.
     """
 
     problem: Problem
@@ -132,6 +133,7 @@ class Solution:
     members: tuple[MemberResult, ...] = ()
     contradictions: tuple[Diagnostic, ...] = ()
     broken_plan: Floats | None = None
+    prices: Floats | None = field(default=None, repr=False)
 
     @property
     def values(self) -> Floats | None:

@@ -138,9 +138,12 @@ class SolverMethod:
         if built.shares_of is not None:
             from gpusched_dsl.solving.shares.solve import solve_by_shares_if_suitable  # loads SciPy
 
-            if given_start.entries is None and before is None:
-                found = solve_by_shares_if_suitable(built, built.shares_of, self.backend(), options, monitor)
+            if given_start.entries is None:
+                prices = None if before is None else before.prices
+                found = solve_by_shares_if_suitable(built, built.shares_of, self.backend(), options, monitor, prices)
                 if found is not None:
+                    if before is not None:
+                        before.close()
                     return with_plan(found, given_start.plan, built), ()
             built = with_problem(built, aggregated=allows_aggregation(options.without))
         solved, warnings = solve_built(built, self.backend(), options, given_start.entries, monitor, before)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-from msgspec import Struct
-
 from gpusched_dsl.compiling.build import Built
 from gpusched_dsl.compiling.interchangeable.generic import Obstacle
 from gpusched_dsl.compiling.passes.steps import Note, ReformulatedProblem
@@ -27,19 +25,17 @@ from gsdsl_backends.protocol import Backend, Monitor, SolveOptions, SolverProgre
 PASS = "shares"
 
 
-class SharedSolution(Struct, frozen=True, eq=False):
-    """A solution by shares, and the `prices` of the rows that jobs have in common, from which a re-solve starts."""
-
-    solution: Solution
-    prices: Floats
-
-
 def solve_by_shares_if_suitable(
-    built: Built, root: str, backend: Backend, options: SolveOptions, monitor: Monitor | None = None
+    built: Built,
+    root: str,
+    backend: Backend,
+    options: SolveOptions,
+    monitor: Monitor | None = None,
+    prices: Floats | None = None,
 ) -> Solution | None:
     """Solve as `solve_by_shares` does; None for a model of another form, which the log names."""
     try:
-        return solve_by_shares(built, root, backend, options, monitor).solution
+        return solve_by_shares(built, root, backend, options, monitor, prices)
     except Obstacle as obstacle:
         log(f"not share by share of {root}: {obstacle}")
         return None
@@ -53,8 +49,8 @@ def solve_by_shares(
     monitor: Monitor | None = None,
     prices: Floats | None = None,
     most_jobs: int = MOST_JOBS,
-) -> SharedSolution:
-    """Solve a scenario whose data have been read, with the elements of `root` as jobs.
+) -> Solution:
+    """Solve a scenario whose data have been read, with the elements of `root` as jobs; `prices` are earlier ones.
 
     Raises Obstacle for a model of another form, and if no plan is found; StoppedEarly if the active deadline ends
     before there is a plan; DiagnosticError as `ground` does.
@@ -75,12 +71,13 @@ def solve_by_shares(
             value = None if objective is None else sign * objective
             monitor.progress(SolverProgress(time.perf_counter() - began, value, sign * bound))
 
+    if prices is not None and len(prices) != tables.common.rows:
+        prices = None  # what jobs have in common has changed
     found = plan(pricing, backend, options, monitor, report, prices)
     if found.plan is None:
         raise Obstacle("no plan was found from the prices of what jobs have in common")
     with grace():
-        solved = _solution(built, tables, found, backend, options, loaded - began, time.perf_counter() - loaded)
-    return SharedSolution(solved, found.prices)
+        return _solution(built, tables, found, backend, options, loaded - began, time.perf_counter() - loaded)
 
 
 def _solution(
@@ -123,6 +120,7 @@ def _solution(
         versions=backend.versions(),
         session=None,
         size=Size(evaluated.columns, evaluated.integer, evaluated.rows, evaluated.nonzeros),
+        prices=found.prices,
     )
 
 

@@ -32,7 +32,7 @@ def built_from(text: str, hours: str, folder: Path) -> Built:
 
 
 def by_shares(built: Built, jobs: int, gap: float = 1e-6) -> Solution:
-    return solve_by_shares(built, "Jobs", backend("highs"), SolveOptions(gap=gap), most_jobs=jobs).solution
+    return solve_by_shares(built, "Jobs", backend("highs"), SolveOptions(gap=gap), most_jobs=jobs)
 
 
 def judged(problem: Problem, solved: Solution) -> Verification:
@@ -104,6 +104,7 @@ ROWS = (
     "constraint most: sum[j in Jobs, t in Types] hours[j, t] * run[j, t] <= 2 * count(Jobs);",
     "constraint quota: sum[j in Jobs] served[j] >= 0.5 * count(Jobs);",
     "constraint quota: sum[j in Jobs] (1 - served[j]) <= 0.4 * count(Jobs) + 1;",
+    "constraint quota: sum[j in Jobs] (served[j] - 0.4) >= 0;",
     "constraint must[j in Jobs]: served[j] >= need[j];",
     "constraint soon[j in Jobs, t in Types]: hours[j, t] * run[j, t] <= 6;",
 )
