@@ -67,5 +67,5 @@ def test_every_option_is_on_the_page_of_commands() -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     section = text[text.index("\n## campaign\n") :].split("\n## ", 2)[1]
     own = {option for action in build_parser()[1]["campaign"]._actions for option in action.option_strings}
-    common = {"-h", "--help", "--diagnostics", "--color", "-q", "--quiet", "--debug"}
+    common = {"-h", "--help", "--diagnostics", "--color", "-q", "--quiet", "--profile", "--debug"}
     assert {option for option in own - common if option not in section} == set()

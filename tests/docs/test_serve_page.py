@@ -50,7 +50,7 @@ def test_the_page_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert f"`{metric.name}" in PAGE, metric.name
     section = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8").split("\n## serve\n")[1].split("\n## ", 1)[0]
     own = {option for action in build_parser()[1]["serve"]._actions for option in action.option_strings}
-    common = {"-D", "--backend", "-h", "--help", "--diagnostics", "--color", "-q", "--quiet", "--debug"}
+    common = {"-D", "--backend", "-h", "--help", "--diagnostics", "--color", "-q", "--quiet", "--profile", "--debug"}
     assert {option for option in own - common if option not in section} == set()
 
 
