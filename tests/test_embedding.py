@@ -25,6 +25,7 @@ ALLOWED = {
     ("gpusched_dsl/engines/worker.py", "os._exit"),
     ("backends/gsdsl_backends/isolation/process.py", "os._exit"),
     ("gpusched_dsl/policies/kernels/background.py", "global _child"),  # the process that compiles kernels
+    ("gpusched_dsl/policies/kernels/background.py", "sys.exit"),  # that process, where its parent has ended
     ("gpusched_dsl/policies/kernels/compiled.py", "global _ready_seconds"),  # a measure of compiling
     ("backends/gsdsl_backends/cvxpy/backend.py", "warnings.simplefilter"),  # within `catch_warnings`
 }

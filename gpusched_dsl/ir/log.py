@@ -10,11 +10,16 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from gpusched_dsl.ir.phases import active_record
+if TYPE_CHECKING:
+    from gpusched_dsl.ir.phases import PhaseRecord
 
 NAME = "gpusched_dsl"
 LONG = 1.0  # seconds of a phase that is logged at INFO
+
+RECORD: ContextVar[PhaseRecord | None] = ContextVar("phases", default=None)  # where phases are recorded
 
 
 def log(text: str, *, important: bool = True) -> None:
@@ -31,7 +36,7 @@ def log(text: str, *, important: bool = True) -> None:
 @contextmanager
 def log_phase(name: str) -> Iterator[None]:
     """Write how long the work took, also if it fails; record it where phases are recorded."""
-    record = active_record()
+    record = RECORD.get()
     if record is not None:
         record.enter(name)
     began = time.perf_counter()

@@ -1,6 +1,6 @@
 """Where the time of a process goes: wall and CPU seconds of phases, each without the phases inside it.
 
-One recorder at a time, that of a command with `--profile`; without one a phase costs nothing here.
+`log_phase` (`log.py`) names them; without a record, as without `--profile`, a phase costs nothing here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
+
+from gpusched_dsl.ir.log import RECORD
 
 STARTING, REST = "starting", "the rest"
 
@@ -53,19 +55,12 @@ class PhaseRecord:
         self._wall, self._cpu = wall, cpu
 
 
-_record: PhaseRecord | None = None
-
-
-def active_record() -> PhaseRecord | None:
-    return _record
-
-
 @contextmanager
 def recorded_phases() -> Iterator[PhaseRecord]:
-    """Record the phases of the work inside."""
-    global _record
-    before, _record = _record, PhaseRecord()
+    """Record the phases of the work inside, of this thread."""
+    record = PhaseRecord()
+    token = RECORD.set(record)
     try:
-        yield _record
+        yield record
     finally:
-        _record = before
+        RECORD.reset(token)

@@ -7,7 +7,7 @@ within their search, but not what they report at a limit, and a bound may come f
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.ir.tolerances import FEASIBILITY
@@ -19,12 +19,12 @@ def stepped_bound(problem: Problem, value: float, bound: float) -> float:
 
     A bound that crosses a step by less than what points may break rows is not rounded beyond it.
     """
-    if not problem.is_mip or not problem.objectives or not np.isfinite(bound):
+    if not problem.is_mip or not problem.objectives or not math.isfinite(bound):
         return bound
     objective = problem.objectives[0]
     room = value - bound if objective.sense == "minimize" else bound - value
     step = value_step(problem, objective.costs(problem.columns)) if room > 0.0 else 0.0
     if step <= 0.0:
         return bound
-    left = step * np.floor(room / step + FEASIBILITY * max(1.0, abs(value) / step))
+    left = step * math.floor(room / step + FEASIBILITY * max(1.0, abs(value) / step))
     return bound if left >= room else value - left if objective.sense == "minimize" else value + left

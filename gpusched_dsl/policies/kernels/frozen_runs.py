@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusched_dsl.ir.arrays import Floats, Ints
-from gpusched_dsl.policies.kernels.compiled import compiled, compiled_at_once
+from gpusched_dsl.policies.kernels.compiled import compiled, compiled_at_once, compiled_in_place
 from gpusched_dsl.policies.kernels.construct import Lookups, Scratch, begin, place_jobs
 from gpusched_dsl.policies.kernels.finishing import finish
 from gpusched_dsl.policies.kernels.free_capacity import copy_schedule
@@ -176,7 +176,7 @@ def anneal(
             shift(ranked, to, at)
 
 
-@compiled
+@compiled_in_place
 def shift(row: Ints, at: int, to: int) -> None:
     """Move an entry of a row to another place."""
     moved = row[at]

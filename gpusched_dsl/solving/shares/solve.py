@@ -13,6 +13,7 @@ from gpusched_dsl.ir.log import log
 from gpusched_dsl.ir.problem import Size
 from gpusched_dsl.ir.solver_result import Status, relative_gap
 from gpusched_dsl.ir.verify import Tolerances, Verification, objective_value
+from gpusched_dsl.language.text.numbers import count_text
 from gpusched_dsl.solving.aggregated import store_columns
 from gpusched_dsl.solving.shares.evaluation import evaluate
 from gpusched_dsl.solving.shares.planning import Planned, plan
@@ -126,5 +127,5 @@ def _solution(
 
 def _effect(tables: ShareTables) -> str:
     ways = sum(share.count for share in tables.shares)
-    rows = tables.common.rows
-    return f"{tables.jobs:,} jobs with {ways:,} ways, in {len(tables.shares):,} shares, with {rows:,} rows in common"
+    shares, rows = count_text(len(tables.shares), "share"), count_text(tables.common.rows, "row")
+    return f"{count_text(tables.jobs, 'job')} with {count_text(ways, 'way')}, in {shares}, with {rows} in common"
