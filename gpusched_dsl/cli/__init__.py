@@ -89,7 +89,7 @@ def _guard(arguments: list[str]) -> int:
     )
     if options.profile:
         from gpusched_dsl.cli.phases import show_phases
-        from gpusched_dsl.ir.phases import recorded_phases
+        from gpusched_dsl.ir.log import recorded_phases
 
         with recorded_phases() as record:
             code = _run(options, output, arguments)

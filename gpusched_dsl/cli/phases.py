@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpusched_dsl.cli.output import Output
-from gpusched_dsl.ir.phases import REST, STARTING, PhaseTime
+from gpusched_dsl.ir.log import REST, STARTING, PhaseTime
 
 SHOWN = 0.0005  # wall seconds, below which a phase is left out
 

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from gpusched_dsl.cli import main
-from gpusched_dsl.ir import phases
-from gpusched_dsl.ir.log import log_phase
-from gpusched_dsl.ir.phases import recorded_phases
+from gpusched_dsl.ir import log as phases
+from gpusched_dsl.ir.log import log_phase, recorded_phases
 
 MODEL = """model M {
   set J = 1..6;
