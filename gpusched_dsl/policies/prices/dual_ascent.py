@@ -1,11 +1,11 @@
 """Dual values of large linear programs that consist of choices, by cutting planes in a box.
 
 The Lagrangian of the coupling rows is concave and piecewise linear, and its value and slope at given prices take one
-pass over the columns (`choice_rows.py`). A model of it, the least of all slopes so far, is maximised within a box
-around the best prices, which grows after progress and shrinks after none (R. E. Marsten, W. W. Hogan,
-J. W. Blankenship, The BOXSTEP Method for Large-Scale Optimization, Operations Research 23, 1975). Choices are divided
-into groups, each with its own slopes, which takes fewer steps than one slope for all. Columns without a choice are in
-the model as they are.
+pass over the columns (`choice_rows.py`). A model of it (`price_model.py`), the least of all slopes so far, is
+maximised within a box around the best prices, which grows after progress and shrinks after none (R. E. Marsten,
+W. W. Hogan, J. W. Blankenship, The BOXSTEP Method for Large-Scale Optimization, Operations Research 23, 1975). Choices
+are divided into groups, each with its own slopes, which takes fewer steps than one slope for all. Columns without a
+choice are in the model as they are.
 
 The result is near-optimal: the value of the model, if the box does not bind, is the optimum at most, so its distance
 from the Lagrangian is the error. The number of rows of the model does not depend on the number of choices.
@@ -13,7 +13,7 @@ from the Lagrangian is the error. The number of rows of the model does not depen
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,7 @@ from gpusched_dsl.ir.arrays import Floats
 from gpusched_dsl.ir.deadline import checkpoint
 from gpusched_dsl.ir.problem import Problem
 from gpusched_dsl.policies.prices.choice_rows import ChoiceRows, all_duals, choice_costs
+from gpusched_dsl.policies.prices.price_model import PriceModel
 
 PRECISION = 1e-6  # of the value, relative
 STEPS = 300
@@ -52,8 +53,6 @@ class _Slopes:
 class _Ascent:
     problem: Problem
     choices: ChoiceRows
-    levels: list[Floats] = field(default_factory=list)
-    slopes: list[Floats] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         problem, choices = self.problem, self.choices
@@ -63,19 +62,21 @@ class _Ascent:
         self.group = np.arange(count) * min(GROUPS, count) // max(count, 1)
         self.groups = int(self.group.max(initial=-1)) + 1
         self.of_column = np.repeat(np.arange(count), np.diff(choices.first))
-        self.scale = self._scale()
+        self.model = PriceModel(
+            self.groups, (self.lower, self.upper), self._scale(), choices.rest, self.other_cost, self._box_of_others()
+        )
 
     def run(self) -> Floats | None:
         best, box, nulls = np.zeros(len(self.choices.coupling)), 1.0, 0
         at_best = self._evaluate(best)
         for _ in range(STEPS):
             checkpoint()
-            found = self._maximise(best, box, INSIDE) or self._maximise(best, box, 0.0)
+            found = self.model.maximise(best, box, INSIDE) or self.model.maximise(best, box)
             if found is None:
                 return None
             prices, value = found
             gain = value - at_best.value
-            binds = bool((np.abs(prices - best) >= box * self.scale * (1 - 1e-9)).any())
+            binds = self.model.binds(prices, best, box)
             if np.isfinite(at_best.value) and gain <= PRECISION * max(1.0, abs(at_best.value)):
                 if not binds or box >= LARGEST_BOX:
                     break
@@ -106,8 +107,7 @@ class _Ascent:
         level: Floats = np.bincount(self.group, weights=amount * self.cost[column], minlength=self.groups).astype(float)
         into = sparse.csr_matrix((amount, (self.group, np.arange(len(column)))), (self.groups, len(column)))
         slope = np.asarray((into @ choices.chosen[column]).todense())
-        self.levels.append(level)
-        self.slopes.append(slope)
+        self.model.add(level, slope)
         rest = self.other_cost - choices.rest @ prices
         lower, upper = self._box_of_others()
         with np.errstate(invalid="ignore"):
@@ -117,55 +117,6 @@ class _Ascent:
 
     def _box_of_others(self) -> tuple[Floats, Floats]:
         return self.problem.lower[self.choices.others], self.problem.upper[self.choices.others]
-
-    def _maximise(self, best: Floats, box: float, inside: float) -> tuple[Floats, float] | None:
-        """Return the prices with the largest value of the model within the box, and this value.
-
-        Reduced costs that must not change their sign are at least `inside` from 0, relative to costs of at least 1.
-
-        Columns of the program: prices of lower sides, prices of upper sides (both at least 0), groups, other columns.
-        """
-        from scipy.optimize import linprog
-
-        rows, groups, others = len(best), self.groups, len(self.choices.others)
-        width = 2 * rows + groups + others
-        cuts = len(self.levels)
-        slopes = np.concatenate(self.slopes) if cuts else np.zeros((0, rows))
-        of_groups = sparse.vstack([sparse.identity(groups)] * cuts)
-        blocks = [sparse.hstack((slopes, -slopes, of_groups, sparse.csr_matrix((cuts * groups, others))))]
-        sides = [np.concatenate(self.levels)]
-        rest, lower, upper = self.choices.rest, *self._box_of_others()
-        no_group, one, none = sparse.csr_matrix((others, groups)), sparse.identity(others), sparse.csr_matrix
-        free = np.isinf(lower) & np.isinf(upper)  # the reduced cost is 0, and so is the part
-        margin = np.where(free, 0.0, inside * np.maximum(1.0, np.abs(self.other_cost)))
-        for bound, sign in ((lower, -1.0), (upper, 1.0)):
-            finite = np.isfinite(bound)  # the part of a column is at most its reduced cost times each bound
-            at = np.where(finite, bound, 0.0)
-            of_rest = sparse.diags(at) @ rest
-            blocks.append(sparse.hstack((of_rest, -of_rest, no_group, one)).tocsr()[finite])
-            sides.append((at * self.other_cost)[finite])
-            signed = sparse.hstack((sign * rest, -sign * rest, none((others, groups + others))))
-            blocks.append(signed.tocsr()[~finite])  # without a bound, its reduced cost has a sign
-            sides.append((sign * self.other_cost - margin)[~finite])
-        near = sparse.hstack((sparse.identity(rows), -sparse.identity(rows), none((rows, width - 2 * rows))))
-        blocks += [near, -near]
-        sides += [best + box * self.scale, box * self.scale - best]
-        has_lower, has_upper = np.isfinite(self.lower), np.isfinite(self.upper)
-        sides_of_rows = (np.where(has_lower, self.lower, 0.0), -np.where(has_upper, self.upper, 0.0))
-        gain = np.concatenate((*sides_of_rows, np.ones(groups + others)))
-        signs = [np.where(side, np.inf, 0.0) for side in (has_lower, has_upper)]
-        most = np.concatenate((*signs, np.full(groups, np.inf), np.where(free, 0.0, np.inf)))
-        least = np.concatenate((np.zeros(2 * rows), np.full(groups + others, -np.inf)))
-        solved = linprog(
-            -gain,
-            A_ub=sparse.vstack(blocks).tocsr(),
-            b_ub=np.concatenate(sides),
-            bounds=np.stack((least, most), axis=1),
-            method="highs",
-        )
-        if solved.x is None:
-            return None
-        return solved.x[:rows] - solved.x[rows : 2 * rows], float(-solved.fun)
 
     def _scale(self) -> Floats:
         """Return, for each coupling row, the mean cost of a column per unit of the row: what a price may be."""

@@ -1,6 +1,6 @@
 """The cases of each job of a share: one of its ways is 1, or none; and the values of its other columns in each case.
 
-The ways of a job are columns of which at most one is 1, by a row of the job. With a case given, bounds of its other
+The ways of a job are columns; a row of the job lets at most one be 1. With a case given, bounds of its other
 columns follow from the rows of the job, one column at a time. Each of them takes the end of its interval that costs
 less. If all rows of the job hold then, no other values cost less: every value is at a bound that the rows imply. So the
 cost of a case is exact, and the job can be replaced by the choice of its case.
@@ -121,7 +121,7 @@ class _Cases:
             raise Obstacle(f"`{family.name}` of one job also contains `{other.name}` of no job or another", family.span)
 
     def _ways(self) -> Codes:
-        """The columns of which a row of the job admits one; sorted by job."""
+        """The columns whose row of the job admits one of them; sorted by job."""
         share, problem = self.share, self.share.problem
         lower, upper = problem.lower[self.column], problem.upper[self.column]
         sizes = copies(share, self.column)

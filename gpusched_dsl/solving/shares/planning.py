@@ -27,7 +27,7 @@ from gsdsl_backends.protocol import Backend, Monitor, SolveOptions
 FREE = 3_000  # ways besides the best ones
 MORE = 3  # times as many where these are too few
 MOST_FREE = 1_000_000
-MOST_COUNTED = 2_000_000  # ways of which the differences are sorted
+MOST_COUNTED = 2_000_000  # ways, whose differences are sorted
 SHARE_OF_GAP, MOST_PRECISE = 0.05, 1e-4  # for the prices
 SOLVERS = 0.8  # of the gap, for the solver
 

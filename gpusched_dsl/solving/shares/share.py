@@ -1,4 +1,4 @@
-"""The problem of a share of the jobs: grounded from the rewritten model, the text of which is linear in sums over jobs.
+"""The problem of a share of the jobs: grounded from the rewritten model, whose text is linear in sums over jobs.
 
     sum[j in Jobs] f(j)    ->    sum[j in Share] f(j)            where f(j) has decisions
     x[j in Jobs], c[j in Jobs]  ->    x[j in Share], c[j in Share]
@@ -33,7 +33,7 @@ from gpusched_dsl.language.checked import CheckedModel
 
 SHARE = "(share)"  # a name that no author can write
 MOST_CLASSES = 50  # of nodes: each has rows of its own
-NO_CLASSES = Classes(np.zeros(1, dtype=np.int64))  # of which no column is
+NO_CLASSES = Classes(np.zeros(1, dtype=np.int64))  # no column is of it
 
 
 @dataclass(frozen=True, eq=False)

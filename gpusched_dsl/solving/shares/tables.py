@@ -25,7 +25,7 @@ from gpusched_dsl.solving.shares.cases import Cases, cases_of, copies, uses_of
 from gpusched_dsl.solving.shares.hosts import HostedColumns, Hosts, hosted_columns, hosts_of
 from gpusched_dsl.solving.shares.share import Share, ShareModel
 
-SAMPLE = 2_000  # jobs of which the patterns of nodes are read
+SAMPLE = 2_000  # jobs, from which the patterns of nodes are read
 CELLS = 6_000_000  # of a share: cases times other columns and rows of a job
 MOST_JOBS = 10_000  # of a share
 FEWEST_JOBS = 100

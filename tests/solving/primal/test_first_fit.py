@@ -103,7 +103,7 @@ def test_a_large_packing_begins_from_it() -> None:
 
 
 def test_a_slow_fit_is_still_the_first_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A budget of one second, of which the fit takes two; after three there is no point."""
+    """A fit takes two seconds where the budget is one; after three there is no point."""
     problem, now = packing(drawn(Random(5), 12), 30), [0.0]
     monkeypatch.setattr(budget_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
 

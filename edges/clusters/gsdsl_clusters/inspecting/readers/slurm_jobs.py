@@ -123,7 +123,7 @@ class SlurmRecords:
             })  # fmt: skip
 
     def leave_out_parts(self) -> None:
-        """Leave out waiting components of het jobs of which another waiting one cannot be read: they start together."""
+        """Leave out waiting components where another one of the het job cannot be read: they start together."""
         lacking = {row["het_job"] for row in self.unseen if row["unread"] and row["state"] != SnapshotState.RUNNING}
         kept = []
         for row in self.jobs:
